@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Can the kernel's datapath be built here? Sourced, it sets what cargo and maturin are given; run, it says what it found, in one line.
+# Can the kernel's datapath be built here? Sourced, it sets what cargo and maturin are given; run, it says
+# what it found, in one line.
 #   extension   for the Python extension alone: "--features kernel", or nothing
 #   workspace   for all crates but the extension: "--features bentpipe-kernel/bpf", or nothing
 #   everything  for all crates: both, or nothing
 #   said        the line
 # and apart(), below.
-# It needs a clang that makes BPF programs, and static libelf and zlib, which go into the extension (Debian: clang libelf-dev zlib1g-dev).
+# It needs a clang that makes BPF programs, and static libelf and zlib, which go into the extension (Debian:
+# clang libelf-dev zlib1g-dev).
 
 extension='' workspace='' everything='' said=''
 
@@ -21,8 +23,8 @@ find_clang() {
     return 1
 }
 
-# Do the libelf.a and libz.a that are given go into a shared object, with nothing left open? The three functions stand for
-# crates/kernel/src/elf_error.rs, which says why they are needed.
+# Do the libelf.a and libz.a that are given go into a shared object, with nothing left open? The three
+# functions stand for crates/kernel/src/elf_error.rs, which says why they are needed.
 links() {
     cc -shared -fPIC -o /dev/null -x c - -x none "$@" -Wl,--no-undefined -Wl,-Bsymbolic \
         -Wl,--exclude-libs,ALL 2>/dev/null <<'C'
@@ -62,8 +64,8 @@ look() {
     said="with the kernel's datapath (bentpipe kernel), by $clang"
 }
 
-# For a linker that is not this machine's (zig): puts links to the two libraries and their headers, and to nothing else of this machine,
-# into directory $1, and has libbpf look there.
+# For a linker that is not this machine's (zig): puts links to the two libraries and their headers, and to
+# nothing else of this machine, into directory $1, and has libbpf look there.
 apart() {
     local found
     [ -n "$extension" ] || return 0

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Packs a wheel, the packages it needs and a small Debian 12 into an OCI image, then tries the image.
 #   scripts/image.sh out/dist/bentpipe-*_x86_64.whl out/dist/bentpipe-VERSION-oci.tar
-# EXTRAS names the extras of pyproject.toml that the image has. mmdebstrap makes the Debian and umoci the image;
-# neither needs a registry of images or a daemon. pip downloads outside, with the settings of this machine.
+# EXTRAS names the extras of pyproject.toml that the image has. mmdebstrap makes the Debian and
+# umoci the image; neither needs a registry of images or a daemon. pip downloads outside, with the
+# settings of this machine.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

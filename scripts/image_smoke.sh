@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Unpacks an OCI image and tries it: its entry point in its root file system, with its environment, without a network.
+# Unpacks an OCI image and tries it: its entry point in its root file system, with its
+# environment, without a network.
 #   scripts/image_smoke.sh out/dist/bentpipe-VERSION-oci.tar
 # It needs umoci and unshare. Without root, a user namespace takes its place.
 set -euo pipefail
@@ -21,7 +22,8 @@ else
     alone+=(--map-root-user)
 fi
 
-# What a container runtime would start: the entry point, in the environment and the directory that the image names.
+# What a container runtime would start: the entry point, in the environment and the
+# directory that the image names.
 mapfile -t settings < <(python3 - <<'PYTHON'
 import json
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs a wheel into an empty environment, in an empty directory and without Rust, and tries what a new user tries first.
+# Installs a wheel into an empty environment, in an empty directory and without Rust, and tries
+# what a new user tries first.
 #   scripts/smoke.sh out/dist/bentpipe-*.whl [PYTHON]
 set -euo pipefail
 
@@ -10,7 +11,8 @@ trap 'rm -rf "$place"' EXIT
 cd "$place"
 
 "$python" -m venv --clear env
-# Nothing may be compiled: a package without a wheel is an error. Python translates the modules that it is asked for, and not all.
+# Nothing may be compiled: a package without a wheel is an error. Python translates the modules that it
+# is asked for, and not all.
 env/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --only-binary :all: "$wheel"
 export PATH="$place/env/bin:/usr/bin:/bin" COLUMNS=100
 unset PYTHONPATH

@@ -1,4 +1,5 @@
-//! Compiles the BPF programs with clang, under the feature `bpf` only; `src/objects.rs` embeds what comes out.
+//! Compiles the BPF programs with clang, under the feature `bpf` only;
+//! `src/objects.rs` embeds what comes out.
 
 use std::env;
 use std::fmt::Write as _;

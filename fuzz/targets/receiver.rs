@@ -1,4 +1,5 @@
-//! Any data segments at any times: the receiver delivers in order what it has got, and acknowledges nothing else.
+//! Any data segments at any times: the receiver delivers in order what it has got, and
+//! acknowledges nothing else.
 
 #![no_main]
 

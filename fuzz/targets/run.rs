@@ -1,5 +1,5 @@
-//! Any random scenario, run to its end: it keeps the laws of the audit, yields finite numbers, and yields the same with another
-//! run beside it that watches every link.
+//! Any random scenario, run to its end: it keeps the laws of the audit, yields finite numbers, and yields the
+//! same with another run beside it that watches every link.
 
 #![no_main]
 
@@ -11,8 +11,8 @@ use libfuzzer_sys::fuzz_target;
 /// Packets that are lost by a trace.
 const LOSSES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/sim/tests/sim/losses.txt");
 
-/// What a run yields; `None` if it is longer than 65,536 events, after which it is asked whether it goes on, or if it keeps more
-/// packets than a run may.
+/// What a run yields; `None` if it is longer than 65,536 events, after which it is asked whether it goes on,
+/// or if it keeps more packets than a run may.
 fn report(plan: &Plan, text: &str) -> Option<Report> {
     match run(plan, &mut no_supply, &mut |_| false) {
         Ok(outcome) => Some(outcome.report),

@@ -1,5 +1,5 @@
-//! Any text as a scenario: it is refused with a message of bounded length, or it resolves to a plan, and then so does the
-//! same scenario with its defaults written out.
+//! Any text as a scenario: it is refused with a message of bounded length, or it resolves to a plan, and then
+//! so does the same scenario with its defaults written out.
 
 #![no_main]
 

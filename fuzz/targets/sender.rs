@@ -40,8 +40,8 @@ fuzz_target!(|data: &[u8]| {
         // With rate control alone the window is the receiver's, which may have no bound.
         let bounded = entry.id != "scps-rate" || options.receive_window.is_some();
         assert!(!bounded || sender.cwnd_segments() < 1e12, "{}: {:?}", entry.id, sender.decision());
-        // An acknowledgement may leave nothing in flight, if extra segments have carried the rest ahead of its turn: then the sender is asked
-        // for the next segment, as it always is.
+        // An acknowledgement may leave nothing in flight, if extra segments have carried the rest ahead of
+        // its turn: then the sender is asked for the next segment, as it always is.
         let awake = outstanding == 0 || sender.deadline().is_some() || sender.poll(now).is_some();
         assert!(awake || sender.deadline().is_some(), "{}: nothing would ever wake it", entry.id);
         if bytes.flag() {

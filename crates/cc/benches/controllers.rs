@@ -1,7 +1,7 @@
 //! What an acknowledgement costs each registered controller: `cargo bench -p bentpipe-cc`.
 //!
-//! One segment an ACK on a path of 100 Mbit/s and 500 ms, in congestion avoidance; a loss whenever the window exceeds twice the
-//! bandwidth-delay product.
+//! One segment an ACK on a path of 100 Mbit/s and 500 ms, in congestion avoidance; a loss whenever the window
+//! exceeds twice the bandwidth-delay product.
 
 use std::hint::black_box;
 

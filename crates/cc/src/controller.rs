@@ -1,8 +1,9 @@
 //! The interface of every congestion controller.
 //!
-//! For one acknowledgement, with [`Flow`] up to date, a sender reports [`Event::Undo`], [`Event::Congestion`], the acknowledgement
-//! itself and [`Life::Recovered`](crate::Life::Recovered), in this order. Then it reads `decision()`. The controller owns the *desired*
-//! window; the sender owns the *effective* one (recovery, minimum, receive window).
+//! For one acknowledgement, with [`Flow`] up to date, a sender reports [`Event::Undo`],
+//! [`Event::Congestion`], the acknowledgement itself and [`Life::Recovered`](crate::Life::Recovered), in this
+//! order. Then it reads `decision()`. The controller owns the *desired* window; the sender owns the
+//! *effective* one (recovery, minimum, receive window).
 
 use alloc::boxed::Box;
 use core::fmt::Debug;
@@ -31,7 +32,8 @@ pub enum Pacing {
     Off,
     /// Send payload at this rate, whatever the sender's options say.
     Rate(Rate),
-    /// A sender with its `pacing` option on derives a rate from cwnd / srtt, as Linux does; others do not pace.
+    /// A sender with its `pacing` option on derives a rate from cwnd / srtt, as Linux
+    /// does; others do not pace.
     Window,
 }
 
@@ -93,7 +95,8 @@ pub struct Needs {
     /// losses (DCTCP, RFC 8257 section 3). Other window algorithms get only one cut from a sender (RFC 3168
     /// section 6.1.2).
     pub losses_after_marks: bool,
-    /// Who drives the window during fast recovery. It may change, so a sender asks again when a recovery begins.
+    /// Who drives the window during fast recovery. It may change, so a sender asks
+    /// again when a recovery begins.
     pub recovery: RecoveryWindow,
     /// The receiving end's part, if the algorithm has one. Its data segments then carry the header of
     /// [`Event::Departure`], and its acknowledgements carry the echo's answers.
@@ -165,7 +168,8 @@ pub trait Controller: Debug + Send {
         Err(rule.refusal())
     }
 
-    /// Names internal quantities for traces, always the same ones in the same order. A name ends in its unit, as `base_rtt_s`
-    /// ([`crate::probe::UNITS`]); a name without a unit is a pure number. NaN means that the value is not known yet.
+    /// Names internal quantities for traces, always the same ones in the same order. A name ends in its
+    /// unit, as `base_rtt_s` ([`crate::probe::UNITS`]); a name without a unit is a pure number. NaN means
+    /// that the value is not known yet.
     fn probe(&self, _emit: &mut dyn FnMut(&str, f64)) {}
 }

@@ -49,7 +49,8 @@ pub enum Hint {
 /// [`Event::Departure`], which are reported only to algorithms with an echo.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A congestion episode began. The controller answers as [`Controller::backoff`](crate::Controller::backoff) says.
+    /// A congestion episode began. The controller answers as
+    /// [`Controller::backoff`](crate::Controller::backoff) says.
     Congestion(Congestion),
     /// The last episode proved spurious. This decision was in force when it began.
     Undo(&'a Decision),
@@ -67,7 +68,8 @@ pub enum Event<'a> {
         /// All subflows of the connection.
         all: &'a [Subflow],
     },
-    /// A data segment leaves. An algorithm with an [echo](crate::Needs::echo) writes the segment's header here.
+    /// A data segment leaves. An algorithm with an [echo](crate::Needs::echo) writes
+    /// the segment's header here.
     Departure(&'a mut Option<Header>),
     /// An acknowledgement has brought this header. The report of the acknowledgement follows, if it
     /// acknowledges anything.
@@ -121,7 +123,8 @@ mod tests {
 
     const HEADER: Header = Header::Load(Load::Low);
 
-    /// Sends `cc` one event of each kind. Returns the kinds that `heard` has noted after them, and whether a header came back.
+    /// Sends `cc` one event of each kind. Returns the kinds that `heard` has noted after them, and
+    /// whether a header came back.
     fn each(cc: &mut dyn Controller, heard: &AtomicUsize) -> (BTreeSet<usize>, bool) {
         let (flow, before) = (Flow { mss: 1000, ..Flow::default() }, cc.decision());
         let (mut header, mut order) = (None, None);

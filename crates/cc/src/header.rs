@@ -14,7 +14,8 @@ use core::fmt::Debug;
 
 use crate::time::{Span, Time};
 
-/// The header of a data segment, or the answer to it on an acknowledgement. Times are in seconds, rates in bytes per second.
+/// The header of a data segment, or the answer to it on an acknowledgement. Times are in seconds,
+/// rates in bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Header {
     /// The change of throughput that the path allows: XCP (draft-falk-xcp-spec-03 section 2).
@@ -32,7 +33,8 @@ pub enum Header {
     Rate {
         /// The sender's round-trip time; 0 while it has none.
         rtt: f64,
-        /// The rate that the sender wants, infinite for as much as there is. Each queue that computes lowers it to what it allows.
+        /// The rate that the sender wants, infinite for as much as there is. Each queue that computes
+        /// lowers it to what it allows.
         rate: f64,
         /// True if a queue has computed; otherwise `rate` is only a wish.
         computed: bool,
@@ -65,7 +67,8 @@ pub enum Load {
 pub struct Arrived {
     /// When it came.
     pub now: Time,
-    /// Its number, from 0: full segments, as the sender numbers them. A retransmission has the number of the original.
+    /// Its number, from 0: full segments, as the sender numbers them. A retransmission has
+    /// the number of the original.
     pub seq: u64,
     /// Its bytes on the wire.
     pub size: u32,

@@ -1,10 +1,12 @@
 //! Congestion controllers as pure state machines.
 //!
 //! A controller receives reports of events ([`Controller::on_ack`], [`Controller::on`]) and makes a
-//! decision ([`Decision`]). It has no clock, no randomness and no I/O. The same calls give the same answers, bit for bit,
-//! in a simulation, in an emulation and beside the Linux kernel. The crate is `no_std`, so the compiler enforces that.
+//! decision ([`Decision`]). It has no clock, no randomness and no I/O. The same calls give the same
+//! answers, bit for bit, in a simulation, in an emulation and beside the Linux kernel. The crate is
+//! `no_std`, so the compiler enforces that.
 //!
-//! Window algorithms are written as a [`Policy`] hosted by [`Windowed`]; the list of all algorithms is [`registry`].
+//! Window algorithms are written as a [`Policy`] hosted by [`Windowed`]; the list of all
+//! algorithms is [`registry`].
 
 #![no_std]
 

@@ -168,8 +168,9 @@ mod tests {
         (rig, before)
     }
 
-    /// Vegas keeps alpha = 1 to beta = 3 segments in the queue. A base RTT of 40 ms on a path of 60 ms hides 20 ms of that: in its
-    /// belief a third of the window waits, so it shrinks to 3 x 3 segments at most. With the hint it finds 150 + 1..3 again.
+    /// Vegas keeps alpha = 1 to beta = 3 segments in the queue. A base RTT of 40 ms on a path of 60 ms hides
+    /// 20 ms of that: in its belief a third of the window waits, so it shrinks to 3 x 3 segments at most.
+    /// With the hint it finds 150 + 1..3 again.
     #[test]
     fn an_algorithm_that_begins_anew_finds_the_longer_path() {
         let (rig, before) = vegas(&[]);
@@ -215,7 +216,8 @@ mod tests {
     /// TFRC has a rate and no window; its rate is measured anew.
     #[test]
     fn the_window_is_kept() {
-        // The window of these is a guard, several times what the rate fills, and not what an initial window is.
+        // The window of these is a guard, several times what the rate fills, and not
+        // what an initial window is.
         for entry in registry::all()
             .iter()
             .filter(|entry| !["lda-plus", "rap", "tear", "tfrc", "vivace"].contains(&entry.id))

@@ -350,7 +350,8 @@ impl Entry {
         self.by_default()?.add(Rule::Resume(saved)).err()
     }
 
-    /// Why the algorithm, with its defaults, cannot start by HyStart++ or another choice of `slow_start`; `None` if it can.
+    /// Why the algorithm, with its defaults, cannot start by HyStart++ or another choice of
+    /// `slow_start`; `None` if it can.
     pub fn refuses_hystart(&'static self) -> Option<&'static str> {
         self.by_default()?.add(Rule::SlowStart(SlowStart::Hystart)).err()
     }
@@ -360,7 +361,8 @@ impl Entry {
         self.by_default().map_or_else(Needs::default, |cc| cc.needs())
     }
 
-    /// The names of the quantities inside the algorithm, with its defaults, that a trace may have ([`Controller::probe`]).
+    /// The names of the quantities inside the algorithm, with its defaults, that a trace may have
+    /// ([`Controller::probe`]).
     pub fn probes(&'static self) -> Vec<String> {
         self.by_default().map_or_else(Vec::new, |cc| probe::names(&*cc))
     }
@@ -453,7 +455,8 @@ pub fn find(id: &str) -> Option<&'static Entry> {
 /// Builds the algorithm `id` with the given parameters; those not given take their defaults.
 ///
 /// # Errors
-/// An unknown name, an unknown parameter, a value of the wrong type or out of range, or a choice of `slow_start` where it has no place.
+/// An unknown name, an unknown parameter, a value of the wrong type or out of range, or a choice of
+/// `slow_start` where it has no place.
 pub fn build(id: &str, given: &[(String, Value)], start: Start) -> Result<Box<dyn Controller>, Error> {
     let entry = find(id).ok_or_else(|| Error::UnknownAlgorithm { id: id.to_string() })?;
     let args = check(entry, given)?;
@@ -518,7 +521,8 @@ pub fn in_linux(id: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// `given`, and of `more` the parameters that `given` leaves open: those of [`in_linux`] or [`on_real_hosts`].
+/// `given`, and of `more` the parameters that `given` leaves open: those of
+/// [`in_linux`] or [`on_real_hosts`].
 pub fn with(given: &[(String, Value)], more: &[(&str, &str)]) -> Vec<(String, Value)> {
     let open = more.iter().filter(|(name, _)| given.iter().all(|(known, _)| known != name));
     let more = open.map(|(name, value)| ((*name).to_string(), Value::Text((*value).to_string())));

@@ -1,4 +1,5 @@
-//! Reports to a controller: the state of its flow and of the other subflows, and the news of an acknowledgement.
+//! Reports to a controller: the state of its flow and of the other subflows, and the
+//! news of an acknowledgement.
 
 use crate::time::{Rate, Span, Time};
 
@@ -47,17 +48,20 @@ pub struct Flow {
     pub round: u64,
     /// Loss recovery.
     pub phase: Phase,
-    /// Did the congestion window, and nothing else, hold the sender back in the last round? A window may only grow then
-    /// (RFC 7661, RFC 9438 section 5.8). It holds for every ACK, also one that does not advance (Linux's `is_cwnd_limited`).
+    /// Did the congestion window, and nothing else, hold the sender back in the last round? A window may only
+    /// grow then (RFC 7661, RFC 9438 section 5.8). It holds for every ACK, also one that does not advance
+    /// (Linux's `is_cwnd_limited`).
     pub cwnd_limited: bool,
     /// The peer's receive window in bytes; `u64::MAX` when it does not bind.
     pub rwnd: u64,
-    /// At a timeout: has congestion cut the window already in the window of data that is outstanding? A window algorithm then keeps its
-    /// slow-start threshold (RFC 3168 section 6.1.2, Linux's `tcp_enter_loss`). No other report sets it.
+    /// At a timeout: has congestion cut the window already in the window of data that is outstanding? A
+    /// window algorithm then keeps its slow-start threshold (RFC 3168 section 6.1.2, Linux's
+    /// `tcp_enter_loss`). No other report sets it.
     pub reduced: bool,
 }
 
-/// What a coupled algorithm knows of one subflow of its connection, which has several (Multipath TCP, RFC 8684).
+/// What a coupled algorithm knows of one subflow of its connection, which has several
+/// (Multipath TCP, RFC 8684).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Subflow {
     /// Its congestion window in bytes.
@@ -129,9 +133,10 @@ pub struct Ack {
     /// Bytes newly delivered, cumulatively or selectively; without SACK a duplicate ACK counts one segment
     /// and the cumulative ACK that follows counts that much less.
     pub acked: u64,
-    /// Of `acked`, the bytes that must not make a window grow. Counting ACKs, bytes above one segment an ACK (RFC 5681
-    /// section 3.1). Counting bytes, bytes above two segments in slow start, one after a timeout (RFC 3465). All of them, if no
-    /// ACK advanced (RFC 5681 section 3.2 step 1). A controller that drives itself in recovery need not heed this.
+    /// Of `acked`, the bytes that must not make a window grow. Counting ACKs, bytes above one segment an ACK
+    /// (RFC 5681 section 3.1). Counting bytes, bytes above two segments in slow start, one after a timeout
+    /// (RFC 3465). All of them, if no ACK advanced (RFC 5681 section 3.2 step 1). A controller that drives
+    /// itself in recovery need not heed this.
     pub uncounted: u64,
     /// Bytes newly declared lost.
     pub lost: u64,

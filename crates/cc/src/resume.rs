@@ -1,5 +1,6 @@
-//! Careful Resume: N. Kuhn, E. Stephan, G. Fairhurst, R. Secchi, C. Huitema: Convergence of Congestion Control from Retained State, RFC
-//! 9959, 2026. A connection begins with what an earlier one over the same path has measured, and takes it back if it no longer holds.
+//! Careful Resume: N. Kuhn, E. Stephan, G. Fairhurst, R. Secchi, C. Huitema: Convergence of Congestion
+//! Control from Retained State, RFC 9959, 2026. A connection begins with what an earlier one over the same
+//! path has measured, and takes it back if it no longer holds.
 //!
 //! Grade A: read as draft-ietf-tsvwg-careful-resume-24, the version that became the RFC (the repository's
 //! state of October 2025, 7048ede, says the same). Unit: bytes; the window in segments. Beside any policy;
@@ -23,15 +24,18 @@
 //! Decisions:
 //!  * a window that has grown to jump_cwnd in Reconnaissance has no use of a jump: Normal.
 //!  * "all sent" is seen with the next ACK: then the window was full when that ACK came, and stays.
-//!  * a sent segment is known by the count of bytes before it: bytes delivered and in flight. Exact while nothing is lost. In Safe Retreat
-//!    the end of loss recovery replaces the last unvalidated segment; after a mark, which starts no recovery, the count with losses does.
-//!  * PipeSize counts no byte twice: it is at most what was in flight or sent in the phase, less what was declared lost.
+//!  * a sent segment is known by the count of bytes before it: bytes delivered and in flight. Exact while
+//!    nothing is lost. In Safe Retreat the end of loss recovery replaces the last unvalidated segment; after
+//!    a mark, which starts no recovery, the count with losses does.
+//!  * PipeSize counts no byte twice: it is at most what was in flight or sent in the phase,
+//!    less what was declared lost.
 //!  * Safe Retreat does without proportional rate reduction (section 4.5): the window holds at once.
-//!  * the least window in Safe Retreat is two segments (RFC 9002 section 4.8 has that for QUIC). The example of appendix A takes the IW, the
-//!    rule of section 3.4 does not; the rule is followed.
+//!  * the least window in Safe Retreat is two segments (RFC 9002 section 4.8 has that for QUIC). The example
+//!    of appendix A takes the IW, the rule of section 3.4 does not; the rule is followed.
 //!  * a congestion that proves spurious ends Safe Retreat, with the window from before.
-//!  * a hint that the path changes is taken as the local signal of sections 3.2 and 3.3. In the Unvalidated Phase an RTT that would not confirm
-//!    the path is one, too: section 3.3 demands a Safe Retreat where the RTT indicates another path, and leaves open when it does.
+//!  * a hint that the path changes is taken as the local signal of sections 3.2 and 3.3. In the Unvalidated
+//!    Phase an RTT that would not confirm the path is one, too: section 3.3 demands a Safe Retreat where the
+//!    RTT indicates another path, and leaves open when it does.
 
 use crate::controller::RecoveryWindow;
 use crate::event::{Congestion, Life};

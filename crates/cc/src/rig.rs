@@ -74,7 +74,8 @@ impl Rig {
         self.report(n, after, rtt, round_end, 0.0);
     }
 
-    /// As [`Rig::ack`], for an ACK that does not advance: its SACK blocks report the segments, so none may make a window grow.
+    /// As [`Rig::ack`], for an ACK that does not advance: its SACK blocks report the segments, so
+    /// none may make a window grow.
     pub(crate) fn sack(&mut self, n: f64, after: f64, rtt: f64, round_end: bool) {
         self.report(n, after, rtt, round_end, n);
     }

@@ -1,5 +1,5 @@
-//! How a connection leaves its first window: the choices of `slow_start`, side by side. One file a choice, each a [`SlowStartRule`]
-//! beside the policy in its host, [`crate::Windowed`].
+//! How a connection leaves its first window: the choices of `slow_start`, side by side. One file a choice,
+//! each a [`SlowStartRule`] beside the policy in its host, [`crate::Windowed`].
 //!
 //! | choice      | growth                                   | slow start ends                                | file                   |
 //! |-------------|------------------------------------------|------------------------------------------------|------------------------|
@@ -129,8 +129,9 @@ pub(crate) trait SlowStartRule: Debug + Send {
     /// Every ACK before its growing. May end slow start by T = W.
     fn before_growth(&mut self, _flow: &Flow, _ack: &Ack, _w: &mut Window) {}
 
-    /// Slow start at a window of `w`: the ACK that the policy grows by instead of `counted`, and by how much it was divided. `ack` is the
-    /// whole ACK, `counted` what is left of it by the sender's own limit. `None`: growth as without.
+    /// Slow start at a window of `w`: the ACK that the policy grows by instead of `counted`, and by how much
+    /// it was divided. `ack` is the whole ACK, `counted` what is left of it by the sender's own limit.
+    /// `None`: growth as without.
     fn counted(&self, _flow: &Flow, _ack: &Ack, _counted: &Ack, _w: &Window) -> Option<(Ack, f64)> {
         None
     }

@@ -6,8 +6,8 @@ use core::ops::{Add, AddAssign, Sub};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 
-/// A duration in nanoseconds. (`core::time::Duration` keeps seconds and nanoseconds apart and costs a division
-/// at every conversion; this is one integer.)
+/// A duration in nanoseconds. (`core::time::Duration` keeps seconds and nanoseconds apart and costs a
+/// division at every conversion; this is one integer.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(pub u64);
 
@@ -15,8 +15,8 @@ pub struct Span(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(pub u64);
 
-/// `n` as a float. The processor's own instruction takes signed numbers only; for others there are six. (The sign is looked at
-/// afterwards, since a compiler that knows it beforehand takes the six.)
+/// `n` as a float. The processor's own instruction takes signed numbers only; for others there are six. (The
+/// sign is looked at afterwards, since a compiler that knows it beforehand takes the six.)
 #[inline]
 pub(crate) fn real(n: u64) -> f64 {
     let x = n as i64 as f64;
@@ -30,7 +30,8 @@ fn real_of_large(n: u64) -> f64 {
     n as f64
 }
 
-/// `x` without its fraction; negative and NaN become zero, too large becomes the greatest number. As [`real`], the other way.
+/// `x` without its fraction; negative and NaN become zero, too large becomes the greatest number. As
+/// [`real`], the other way.
 #[inline]
 pub(crate) fn whole(x: f64) -> u64 {
     match x as i64 {

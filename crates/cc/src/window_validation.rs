@@ -1,27 +1,30 @@
-//! newCWV: G. Fairhurst, A. Sathiaseelan, R. Secchi: Updating TCP to Support Rate-Limited Traffic, RFC 7661, 2015. A window that the
-//! application leaves unused is kept for a time, and costs what was used, not what was allowed, if that proves too much.
+//! newCWV: G. Fairhurst, A. Sathiaseelan, R. Secchi: Updating TCP to Support Rate-Limited Traffic,
+//! RFC 7661, 2015. A window that the application leaves unused is kept for a time, and costs what was used,
+//! not what was allowed, if that proves too much.
 //!
-//! Grade B: from knowledge of the RFC; the text itself could not be read here, parts of an implementation (XNU's) were compared. Unit: bytes; the
-//! window in segments. Beside any policy.
+//! Grade B: from knowledge of the RFC; the text itself could not be read here, parts of an implementation
+//! (XNU's) were compared. Unit: bytes; the window in segments. Beside any policy.
 //!
 //! | phase         | while                       | window                                                                        |
 //! |---------------|-----------------------------|-------------------------------------------------------------------------------|
 //! | validated     | pipeACK >= W / 2, or unknown | by the algorithm                                                             |
 //! | non-validated | pipeACK < W / 2             | kept; after five minutes T = max(T, 3/4 W), W = max(W / 2, IW)                |
 //!
-//! pipeACK is the most that was acknowledged in a round trip of the last max(3 RTT, 1 s). Congestion in the non-validated phase takes W to
-//! max(pipeACK, FlightSize) / 2, and the end of loss recovery to (max(pipeACK, FlightSize) - R) / 2, where R was retransmitted. Then
-//! pipeACK is unknown until it has been measured again. (Sections 4.2 to 4.4.)
+//! pipeACK is the most that was acknowledged in a round trip of the last max(3 RTT, 1 s). Congestion in the
+//! non-validated phase takes W to max(pipeACK, FlightSize) / 2, and the end of loss recovery to
+//! (max(pipeACK, FlightSize) - R) / 2, where R was retransmitted. Then pipeACK is unknown until it has been
+//! measured again. (Sections 4.2 to 4.4.)
 //!
 //! Decisions:
 //!  * it takes the place of the restart of RFC 5681 section 4.1, so `idle_restart` is off with it.
-//!  * in slow start a quarter of W is enough, since W doubles in the round trip in which pipeACK is measured (XNU does so).
+//!  * in slow start a quarter of W is enough, since W doubles in the round trip in which pipeACK
+//!    is measured (XNU does so).
 //!  * pipeACK is zero after a pause in which nothing was acknowledged for the whole sampling period.
-//!  * ssthresh at such a congestion is max(pipeACK, FlightSize) / 2, since RFC 5681 eq. 4 cuts FlightSize. In the validated phase the
-//!    algorithm's own cut applies.
+//!  * ssthresh at such a congestion is max(pipeACK, FlightSize) / 2, since RFC 5681 eq. 4 cuts FlightSize. In
+//!    the validated phase the algorithm's own cut applies.
 //!  * R is what was declared lost since the congestion.
-//!  * the five minutes are looked at with each ACK and at the end of a pause. They begin when the sampling period has run out, and anew with
-//!    each reduction.
+//!  * the five minutes are looked at with each ACK and at the end of a pause. They begin when the sampling
+//!    period has run out, and anew with each reduction.
 
 use crate::event::{Congestion, Life};
 use crate::registry::{Args, Param};
@@ -65,7 +68,8 @@ pub(crate) struct NewCwv {
     samples: [Option<(Time, u64)>; SAMPLES],
     /// When the non-validated phase began, or the window was last reduced in it.
     unvalidated_since: Option<Time>,
-    /// After a congestion in the non-validated phase: max(pipeACK, LossFlightSize), and bytes declared lost before.
+    /// After a congestion in the non-validated phase: max(pipeACK, LossFlightSize), and
+    /// bytes declared lost before.
     retreat: Option<(u64, u64)>,
 }
 
@@ -201,8 +205,8 @@ mod tests {
         rig.cc.on(&rig.flow, Event::Life(Life::IdleRestart));
     }
 
-    /// Section 4.3: pipeACK of half the window is enough. 60 of some 105 segments are, 40 are not once the samples of full use
-    /// are more than three round trips old.
+    /// Section 4.3: pipeACK of half the window is enough. 60 of some 105 segments are, 40 are not once the
+    /// samples of full use are more than three round trips old.
     #[test]
     fn a_window_of_which_less_than_half_is_used_stands() {
         let grows = |used: u32| {
@@ -218,7 +222,8 @@ mod tests {
         assert!(!grows(40));
     }
 
-    /// A pause keeps the window, for five minutes after three round trips. Then it is halved, and slow start may lead to three quarters of what it was.
+    /// A pause keeps the window, for five minutes after three round trips. Then it is halved, and slow start
+    /// may lead to three quarters of what it was.
     #[test]
     fn an_unused_window_is_halved_after_five_minutes() {
         let mut rig = rig();
@@ -235,8 +240,9 @@ mod tests {
         assert_eq!(rig.w(), 10.0); // the initial window is kept
     }
 
-    /// Section 4.4.2, by hand. Ten round trips of 20 segments of a window of some 100; a loss with 30 in flight: the window is 15, and when
-    /// the four lost ones are repaired (30 - 4) / 2 = 13. In the validated phase the cut is CUBIC's, 0.7.
+    /// Section 4.4.2, by hand. Ten round trips of 20 segments of a window of some 100; a loss with 30 in
+    /// flight: the window is 15, and when the four lost ones are repaired (30 - 4) / 2 = 13. In the validated
+    /// phase the cut is CUBIC's, 0.7.
     #[test]
     fn congestion_costs_what_was_used() {
         let mut rig = rig();

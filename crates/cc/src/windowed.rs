@@ -1,5 +1,6 @@
-//! The host of every window-based algorithm: slow start, gating, collapse at a timeout and undo are written here once. A
-//! paper's algorithm is a [`Policy`] of a few lines in the papers' own unit, real-valued segments.
+//! The host of every window-based algorithm: slow start, gating, collapse at a timeout and undo
+//! are written here once. A paper's algorithm is a [`Policy`] of a few lines in the papers' own
+//! unit, real-valued segments.
 
 mod added;
 
@@ -58,15 +59,15 @@ pub trait Policy: Debug + Send {
     /// Every ACK, also in recovery and when application-limited: feed filters here, change nothing else.
     fn observe(&mut self, _flow: &Flow, _ack: &Ack) {}
 
-    /// Congestion avoidance: called for ACKs outside recovery while the window limits the sender and W >= T. Default: one segment per round
-    /// trip (RFC 5681 eq. 3).
+    /// Congestion avoidance: called for ACKs outside recovery while the window limits the sender and W >= T.
+    /// Default: one segment per round trip (RFC 5681 eq. 3).
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
         additive(w, flow, ack, 1.0);
     }
 
-    /// Slow start: called as [`Policy::avoid`] is, while W < T. Returns the segments that were left over when W reached T;
-    /// the host passes them on to congestion avoidance. Default: one segment per acknowledged segment (RFC 5681
-    /// section 3.1).
+    /// Slow start: called as [`Policy::avoid`] is, while W < T. Returns the segments that were left over when
+    /// W reached T; the host passes them on to congestion avoidance. Default: one segment per acknowledged
+    /// segment (RFC 5681 section 3.1).
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
         exponential(w, ack.segments(flow))
     }
@@ -76,11 +77,13 @@ pub trait Policy: Debug + Send {
         Cut::standard(w.cwnd / 2.0, why)
     }
 
-    /// Something else happened; the window may be changed. At [`Event::Congestion`] `w` is the window before the cut, which the host makes:
-    /// remember the state that the next epoch needs. At [`Event::Undo`] the host has restored `w` already. Never [`Event::Deadline`].
+    /// Something else happened; the window may be changed. At [`Event::Congestion`] `w` is the window before
+    /// the cut, which the host makes: remember the state that the next epoch needs. At [`Event::Undo`] the
+    /// host has restored `w` already. Never [`Event::Deadline`].
     fn on(&mut self, _w: &mut Window, _flow: &Flow, _event: Event<'_>) {}
 
-    /// A choice of `slow_start` has ended in a descent, and found that the path holds `full_bdp` segments, those in its queue included.
+    /// A choice of `slow_start` has ended in a descent, and found that the path holds `full_bdp` segments,
+    /// those in its queue included.
     fn on_descent(&mut self, _full_bdp: f64) {}
 
     /// See [`Controller::needs`]. The host says who drives the window during recovery.
@@ -88,8 +91,8 @@ pub trait Policy: Debug + Send {
         Needs::default()
     }
 
-    /// Does the part of an acknowledgement that was not marked make the window grow? By default an acknowledgement with a mark brings no
-    /// growth (RFC 3168 section 6.1.2).
+    /// Does the part of an acknowledgement that was not marked make the window grow? By default an
+    /// acknowledgement with a mark brings no growth (RFC 3168 section 6.1.2).
     fn grows_beside_marks(&self) -> bool {
         false
     }
@@ -99,13 +102,15 @@ pub trait Policy: Debug + Send {
         Pacing::Window
     }
 
-    /// Does it pace by a rate of its own, whatever the sender's options say? The start of a connection then has no bursts to fear.
+    /// Does it pace by a rate of its own, whatever the sender's options say? The start of a connection
+    /// then has no bursts to fear.
     fn paces(&self) -> bool {
         false
     }
 
-    /// Why HyStart, HyStart++ and the other choices of `slow_start` must stay out of the algorithm's slow start; `None` where they may scale
-    /// and end it. For algorithms that end slow start by a measure of their own, or have a window rule of their own there.
+    /// Why HyStart, HyStart++ and the other choices of `slow_start` must stay out of the algorithm's slow
+    /// start; `None` where they may scale and end it. For algorithms that end slow start by a measure of
+    /// their own, or have a window rule of their own there.
     fn refuses_hystart(&self) -> Option<&'static str> {
         None
     }
@@ -122,7 +127,8 @@ pub fn exponential(w: &mut Window, acked: f64) -> f64 {
     (acked - room).max(0.0)
 }
 
-/// `per_round` segments of growth per round trip, spread over its ACKs: that share of 1/W for each acknowledged segment.
+/// `per_round` segments of growth per round trip, spread over its ACKs: that share of 1/W for
+/// each acknowledged segment.
 pub(crate) fn additive(w: &mut Window, flow: &Flow, ack: &Ack, per_round: f64) {
     w.cwnd += per_round * ack.segments(flow) / w.cwnd;
 }
@@ -137,12 +143,13 @@ pub struct Windowed<P> {
     mss: u32,
     /// Boxed, so that connections without it stay small.
     added: Option<Box<Added>>,
-    /// A timeout was reported and nothing has been delivered since: no further report may cut again (RFC 5681 section
-    /// 3.1, RFC 6298 section 5).
+    /// A timeout was reported and nothing has been delivered since: no further report may cut again (RFC 5681
+    /// section 3.1, RFC 6298 section 5).
     collapsed: bool,
 }
 
-/// The largest window, in segments. Far above any use, and low enough for every sum and product of windows to stay finite.
+/// The largest window, in segments. Far above any use, and low enough for every sum and product
+/// of windows to stay finite.
 const LARGEST: f64 = (1_u64 << 40) as f64;
 
 impl<P: Policy> Windowed<P> {
@@ -215,7 +222,8 @@ impl<P: Policy> Windowed<P> {
         }
     }
 
-    /// [`Windowed::grow`] for an acknowledgement that does not count in full. Out of the way: its copy of `ack` would cost every other.
+    /// [`Windowed::grow`] for an acknowledgement that does not count in full. Out of the way: its copy of
+    /// `ack` would cost every other.
     #[inline(never)]
     fn grow_by_part(&mut self, flow: &Flow, ack: &Ack) {
         // RFC 3168 section 6.1.2: no growth on an ACK that echoes a mark.
@@ -308,7 +316,8 @@ impl<P: Policy> Windowed<P> {
         self.added.iter_mut().for_each(|added| added.on_undo());
     }
 
-    /// [`Windowed::grow`] with rules that may hold the window, scale its growth, or find that slow start is over.
+    /// [`Windowed::grow`] with rules that may hold the window, scale its growth, or find
+    /// that slow start is over.
     #[inline(never)]
     fn grow_by_rules(&mut self, flow: &Flow, ack: &Ack) {
         let held = self.added.as_mut().is_some_and(|added| added.before_growth(flow, ack, &mut self.w));
@@ -422,8 +431,8 @@ mod tests {
     use crate::report::Phase;
     use crate::rig::Rig;
 
-    /// RFC 5681 section 3.2 step 1: duplicate ACKs bring a window policy no growth, though the window limits the sender. A controller
-    /// that drives itself goes on, since what a SACK reports has arrived.
+    /// RFC 5681 section 3.2 step 1: duplicate ACKs bring a window policy no growth, though the window limits
+    /// the sender. A controller that drives itself goes on, since what a SACK reports has arrived.
     #[test]
     fn an_ack_that_does_not_advance_lets_only_controllers_grow_that_drive_themselves() {
         for (id, phase, grows) in [

@@ -1,8 +1,8 @@
 //! Mean windows under random loss, against a reference that knows only the rules.
 //!
-//! The model: congestion avoidance alone; every packet takes 1/W of a round trip and is acknowledged at once; each is lost
-//! with probability p; a loss cuts the window once, and further losses among the next W packets are the same episode; no
-//! timeouts. Throughput is packets per round trip.
+//! The model: congestion avoidance alone; every packet takes 1/W of a round trip and is acknowledged at once;
+//! each is lost with probability p; a loss cuts the window once, and further losses among the next W packets
+//! are the same episode; no timeouts. Throughput is packets per round trip.
 
 use bentpipe_cc::registry::{self, Value};
 use bentpipe_cc::{Ack, Congestion, Controller, Event, Flow, Rtt, RttSample, Span, Start, Time};
@@ -149,8 +149,9 @@ fn cubic(fast_convergence: bool, table: &[(f64, [f64; 3])]) {
     }
 }
 
-/// alpha = 2 and a constant decrease of 0.46: the mean window goes as p^-0.69, and eq. 5 per round trip lies above eq. 6. A
-/// window that fell far comes back slowly, so the mean is one of several streams of losses, each begun at the mean.
+/// alpha = 2 and a constant decrease of 0.46: the mean window goes as p^-0.69, and eq. 5 per round trip
+/// lies above eq. 6. A window that fell far comes back slowly, so the mean is one of several streams of
+/// losses, each begun at the mean.
 #[test]
 fn liad_with_a_constant_decrease() {
     let text = |choice: &str| Value::Text(choice.to_string());
@@ -174,9 +175,10 @@ fn liad_with_a_constant_decrease() {
     }
 }
 
-/// A loss every 1/p packets: the square-root law sqrt(a(2 - b)/(2bp)) of AIMD(a, b), whose peak is the mean over 1 - b/2;
-/// and tables 1 and 2 of RFC 9438 section 5.1 for CUBIC, whose mean is (3 + beta)/4 of its peak outside the Reno-friendly
-/// region. The flow starts at the peak: CUBIC is only neutrally stable there and would take thousands of losses to come back.
+/// A loss every 1/p packets: the square-root law sqrt(a(2 - b)/(2bp)) of AIMD(a, b), whose peak is the mean
+/// over 1 - b/2; and tables 1 and 2 of RFC 9438 section 5.1 for CUBIC, whose mean is (3 + beta)/4 of its peak
+/// outside the Reno-friendly region. The flow starts at the peak: CUBIC is only neutrally stable there and
+/// would take thousands of losses to come back.
 #[test]
 fn regular_losses_give_the_closed_forms() {
     let aimd = |a: f64, b: f64, p: f64| ((a * (2.0 - b) / (2.0 * b * p)).sqrt(), 1.0 - b / 2.0);
@@ -212,11 +214,12 @@ fn regular_losses_give_the_closed_forms() {
     }
 }
 
-/// A datapath may report once per round trip: the windows of 60 rounds with a loss in every twentieth must then agree with
-/// those of one report per ACK. CUBIC's and H-TCP's clocks then move once per round, BIC's step is that of the round's start,
-/// and Vegas's, FAST's and Illinois's steps come a round earlier: theirs agree within the growth of one round. (Left out:
-/// the Westwoods, TCP-J and TCP-STAR, whose filters hang on the times of single ACKs, which come at twice the mean rate here,
-/// and Hybla, which grows by a multiple of the window in a round trip.)
+/// A datapath may report once per round trip: the windows of 60 rounds with a loss in every twentieth must
+/// then agree with those of one report per ACK. CUBIC's and H-TCP's clocks then move once per round, BIC's
+/// step is that of the round's start, and Vegas's, FAST's and Illinois's steps come a round earlier: theirs
+/// agree within the growth of one round. (Left out: the Westwoods, TCP-J and TCP-STAR, whose filters hang on
+/// the times of single ACKs, which come at twice the mean rate here, and Hybla, which grows by a multiple of
+/// the window in a round trip.)
 #[test]
 fn one_report_per_round_agrees_with_one_per_ack() {
     let rtt = Span::from_millis(500);

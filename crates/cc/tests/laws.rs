@@ -1,4 +1,5 @@
-//! Laws that every registered controller keeps, for any parameters within their ranges and any order of events.
+//! Laws that every registered controller keeps, for any parameters within their ranges
+//! and any order of events.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,7 +42,8 @@ struct Change {
     rwnd: u64,
 }
 
-/// Everything one case needs: where in their ranges the parameters lie, how the connection starts, and the events.
+/// Everything one case needs: where in their ranges the parameters lie, how the
+/// connection starts, and the events.
 #[derive(Clone, Debug)]
 struct Case {
     params: Vec<f64>,
@@ -144,7 +146,8 @@ fn values(entry: &Entry, places: &[f64]) -> Vec<(String, Value)> {
             Value::Text(names[((x * names.len() as f64) as usize).min(names.len() - 1)].to_string())
         }
     };
-    // Every fourth place leaves the parameter out, so that defaults that depend on another parameter are met too.
+    // Every fourth place leaves the parameter out, so that defaults that depend on
+    // another parameter are met too.
     let given = |x: f64| !(0.25..0.5).contains(&x);
     let places = entry.parameters().zip(places.iter().cycle()).filter(|(_, x)| given(**x));
     let all: Vec<_> = places.map(|(param, x)| (param.name.to_string(), value(param.kind, *x))).collect();
@@ -239,7 +242,8 @@ impl Run {
         order
     }
 
-    /// The state of a second subflow reaches it, and the header of a segment that leaves comes back; returns the header.
+    /// The state of a second subflow reaches it, and the header of a segment that leaves comes
+    /// back; returns the header.
     fn others(&mut self) -> Option<Header> {
         let second = Subflow { cwnd: 20_000, rtt: Some(Span::from_millis(50)), between_losses: 9_000 };
         let all = [Subflow { cwnd: self.cc.decision().cwnd, ..second }, second];
@@ -275,8 +279,9 @@ fn cases() -> &'static [Case] {
     })
 }
 
-/// Checks `law` for every registered controller on many cases. To make a case costs more than to play it, so they are made once
-/// for all controllers and laws; a runner makes them anew only to look for a smaller one that breaks the law.
+/// Checks `law` for every registered controller on many cases. To make a case costs more than to play it,
+/// so they are made once for all controllers and laws; a runner makes them anew only to look for a smaller
+/// one that breaks the law.
 fn for_all(law: impl Fn(&Entry, &Case) -> Result<(), TestCaseError>) {
     for entry in registry::all() {
         let holds = |case| catch_unwind(AssertUnwindSafe(|| law(entry, case).is_ok())).unwrap_or(false);
@@ -318,9 +323,10 @@ fn a_window_that_does_not_limit_the_sender_does_not_grow() {
         for op in &case.ops {
             let before = run.cc.decision().cwnd;
             run.apply(op);
-            // The window of a controller that measures the path's rate and drives its window in recovery too is a bound on
-            // the data in flight, computed from that model. It does not probe by growing, so unused growth is no harm, and
-            // it comes back after a recovery whoever held the sender back. All others are held to the law.
+            // The window of a controller that measures the path's rate and drives its window in recovery too
+            // is a bound on the data in flight, computed from that model. It does not probe by growing, so
+            // unused growth is no harm, and it comes back after a recovery whoever held the sender back. All
+            // others are held to the law.
             let needs = run.cc.needs();
             let models = needs.rate && needs.recovery == RecoveryWindow::Controller;
             let idle = !run.flow.cwnd_limited && !models;
@@ -330,10 +336,12 @@ fn a_window_that_does_not_limit_the_sender_does_not_grow() {
                     let stands = report.uncounted == report.acked && needs.recovery == RecoveryWindow::Sender;
                     idle || recovers || stands
                 }
-                // Linux's Westwood+ goes to its estimate when recovery ends (CA_EVENT_COMPLETE_CWR), whoever held back.
+                // Linux's Westwood+ goes to its estimate when recovery ends
+                // (CA_EVENT_COMPLETE_CWR), whoever held back.
                 Op::Life(Life::Recovered) if entry.id.ends_with("westwood-plus") => false,
                 Op::Life(_) | Op::Hint(_) | Op::Deadline => idle,
-                // An extra segment that arrives shows room that the data does not use; its kind exists for that.
+                // An extra segment that arrives shows room that the data does not use;
+                // its kind exists for that.
                 Op::ExtraSegments(_) => false,
                 Op::Congestion(_) | Op::Undo(_) | Op::Mss(_) => false,
             };
@@ -430,8 +438,8 @@ fn undo_gives_back_at_least_what_stood_before() {
     });
 }
 
-/// `path_change = "reset"` puts a wrapper around the algorithm. Until a hint comes, nobody may notice: every call and every answer passes
-/// through, those included that few algorithms have a use for.
+/// `path_change = "reset"` puts a wrapper around the algorithm. Until a hint comes, nobody may notice: every
+/// call and every answer passes through, those included that few algorithms have a use for.
 #[test]
 fn a_wrapper_passes_everything_on() {
     for_all(|entry, case| {
@@ -462,7 +470,8 @@ fn a_wrapper_passes_everything_on() {
     });
 }
 
-/// RFC 9959 section 3.3: a path that changes in the Unvalidated Phase ends in Safe Retreat, whatever the algorithm beside it is.
+/// RFC 9959 section 3.3: a path that changes in the Unvalidated Phase ends in Safe Retreat, whatever
+/// the algorithm beside it is.
 #[test]
 fn a_path_change_takes_a_resumed_window_back() {
     let mut resumed = Vec::new();

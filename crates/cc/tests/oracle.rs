@@ -1,5 +1,6 @@
-//! The kernel's own congestion control beside ours: traces of Linux (`linux/*.csv`, docs/oracle.md) are replayed. Our
-//! controllers are fed the same ACKs and events, and where they differ a model in the kernel's whole numbers says why.
+//! The kernel's own congestion control beside ours: traces of Linux (`linux/*.csv`, docs/oracle.md) are
+//! replayed. Our controllers are fed the same ACKs and events, and where they differ a model in the
+//! kernel's whole numbers says why.
 
 mod arithmetic;
 mod replay;
@@ -141,8 +142,8 @@ fn names() -> Vec<String> {
     names.iter().map(|name| name.trim_end_matches(".csv").to_string()).collect()
 }
 
-/// What is between our windows and the kernel's is whole numbers and the lines that say "unlike ours": with them, every window
-/// after every ACK, and every answer to congestion, is the kernel's.
+/// What is between our windows and the kernel's is whole numbers and the lines that say "unlike ours": with
+/// them, every window after every ACK, and every answer to congestion, is the kernel's.
 #[test]
 fn the_kernels_arithmetic_gives_the_kernels_windows() {
     for name in names() {
@@ -154,7 +155,8 @@ fn the_kernels_arithmetic_gives_the_kernels_windows() {
     }
 }
 
-/// Our controllers, fed the same, are as far from the kernel as docs/oracle.md says, neither farther nor nearer.
+/// Our controllers, fed the same, are as far from the kernel as docs/oracle.md says,
+/// neither farther nor nearer.
 #[test]
 fn ours_differ_as_stated() {
     let listed: Vec<_> = STATED.iter().map(|row| row.trace.to_string()).collect();

@@ -1,5 +1,5 @@
-//! Mean windows of the controllers that were made for a given response to losses: friendly to Reno, or steeper than it. The
-//! model is that of `curves`.
+//! Mean windows of the controllers that were made for a given response to losses: friendly to Reno, or
+//! steeper than it. The model is that of `curves`.
 
 use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Needs};
@@ -56,7 +56,8 @@ fn agrees(id: &str, given: Given, expected: [f64; 3]) -> [f64; 3] {
     all
 }
 
-/// The same for a member of the friendly set, which takes a little less than Reno everywhere, but no tenth less.
+/// The same for a member of the friendly set, which takes a little less than Reno
+/// everywhere, but no tenth less.
 #[track_caller]
 fn friendly(id: &str, given: Given, expected: [f64; 3]) {
     let reno = [13.80, 42.15, 131.3];
@@ -83,7 +84,8 @@ fn history_with_multiplicative_decrease() {
     friendly("kl", &[("k", -1.0 / 3.0), ("l", 1.0)], [12.81, 39.54, 123.5]);
 }
 
-/// Eq. 6 for eq. 4 gives up a few per cent; growth per ACK as in the paper's appendix leads eq. 1 by about one round trip.
+/// Eq. 6 for eq. 4 gives up a few per cent; growth per ACK as in the paper's appendix leads
+/// eq. 1 by about one round trip.
 #[test]
 fn simd_as_in_the_paper() {
     for (name, choice, expected) in [("alpha", "eq6", [12.42, 38.58]), ("mode", "paper", [12.70, 39.44])] {
@@ -135,8 +137,8 @@ impl Controller for Counting {
     }
 }
 
-/// Growth by a per segment and cuts by b balance on the logarithm of the window, however the losses fall: the mean window is
-/// a / (-ln(1 - b)) over the losses per packet.
+/// Growth by a per segment and cuts by b balance on the logarithm of the window, however the losses fall: the
+/// mean window is a / (-ln(1 - b)) over the losses per packet.
 #[test]
 fn multiplicative_growth_and_cuts_balance() {
     let packets = 4_000_000;
@@ -149,9 +151,10 @@ fn multiplicative_growth_and_cuts_balance() {
     }
 }
 
-/// Losses at regular intervals give the closed forms: sqrt(a(2 - b)/2bp) for AIMD, sqrt(alpha/(beta p)) for binomial controls,
-/// Reno's sqrt(1.5/p) over Gamma(u + 1)^(1/2u) for those with history, 0.0749/p for Scalable, and RFC 3649's 0.12/p^0.835
-/// within the rounding of its coefficients. The exponents of p follow: -1/2, -1, -0.835.
+/// Losses at regular intervals give the closed forms: sqrt(a(2 - b)/2bp) for AIMD, sqrt(alpha/(beta p)) for
+/// binomial controls, Reno's sqrt(1.5/p) over Gamma(u + 1)^(1/2u) for those with history, 0.0749/p for
+/// Scalable, and RFC 3649's 0.12/p^0.835 within the rounding of its coefficients. The exponents of p
+/// follow: -1/2, -1, -0.835.
 #[test]
 fn regular_losses_give_the_closed_forms() {
     let root = |p: f64| (1.5 / p).sqrt();
@@ -187,8 +190,8 @@ fn regular_losses_give_the_closed_forms() {
     }
 }
 
-/// At a given loss rate the window does not depend on the RTT, so that throughput is inverse to it; Hybla's does not depend
-/// on it from 25 ms on, and is sqrt(1.5/p) / 25 ms if the losses are regular.
+/// At a given loss rate the window does not depend on the RTT, so that throughput is inverse to it; Hybla's
+/// does not depend on it from 25 ms on, and is sqrt(1.5/p) / 25 ms if the losses are regular.
 #[test]
 fn throughput_over_the_rtt() {
     for id in ["aimd", "iiad", "simd", "aiad", "highspeed", "scalable"] {

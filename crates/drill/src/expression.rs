@@ -1,4 +1,5 @@
-//! Assertions: `assert tcpi_snd_cwnd == 10 and 3 < tcpi_unacked <= 7, message`. Whole numbers; a comparison is 1 or 0.
+//! Assertions: `assert tcpi_snd_cwnd == 10 and 3 < tcpi_unacked <= 7, message`. Whole
+//! numbers; a comparison is 1 or 0.
 
 use super::Error;
 use super::parser::split_at_commas;

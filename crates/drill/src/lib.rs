@@ -1,14 +1,16 @@
-//! A runner for scripts in the language of packetdrill (N. Cardwell et al., packetdrill: scriptable network stack testing, from
-//! sockets to packets, USENIX ATC 2013), against the sender and the receiver of `bentpipe-tcp` instead of a
-//! kernel.
+//! A runner for scripts in the language of packetdrill (N. Cardwell et al., packetdrill: scriptable network
+//! stack testing, from sockets to packets, USENIX ATC 2013), against the sender and the receiver of
+//! `bentpipe-tcp` instead of a kernel.
 //!
-//! A script is read (`parser`), turned into options of the connection and steps in whole segments (`plan`), and played
-//! ([`run()`]). Whatever the text, the answer is an [`Outcome`] or an [`Error`] with the line; nothing panics. [`run()`] is what a
-//! fuzzer calls with arbitrary text: it reads and plans first, and plays what is left within bounded time and memory.
+//! A script is read (`parser`), turned into options of the connection and steps in whole segments (`plan`),
+//! and played ([`run()`]). Whatever the text, the answer is an [`Outcome`] or an [`Error`] with the line;
+//! nothing panics. [`run()`] is what a fuzzer calls with arbitrary text: it reads and plans first, and plays
+//! what is left within bounded time and memory.
 //!
-//! What differs from packetdrill: there is no handshake to play (its lines only say which options hold), no teardown (a script
-//! ends where it closes), no data in both directions, and the PSH flag is not compared. The window
-//! that we advertise is compared if `// bentpipe: receive_window=` says how many segments the buffer holds; `read` then empties it.
+//! What differs from packetdrill: there is no handshake to play (its lines only say which options hold), no
+//! teardown (a script ends where it closes), no data in both directions, and the PSH flag is not compared.
+//! The window that we advertise is compared if `// bentpipe: receive_window=` says how many segments the
+//! buffer holds; `read` then empties it.
 
 mod expression;
 mod packet;

@@ -1,7 +1,8 @@
 //! Runs packetdrill scripts: `cargo run -p bentpipe-drill -- FILE_OR_FOLDER ...`.
 //!
-//! One line each, fields separated by tabs: `pass`, `differs`, `refused` or `unreadable`; the path, below the folder given;
-//! the line, and what it says. Exit status 1 if a script differs or cannot be read, 2 if a path cannot be.
+//! One line each, fields separated by tabs: `pass`, `differs`, `refused` or `unreadable`; the path,
+//! below the folder given; the line, and what it says. Exit status 1 if a script differs or cannot be
+//! read, 2 if a path cannot be.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

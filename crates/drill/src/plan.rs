@@ -1,7 +1,8 @@
 //! From events to steps: the options that the handshake leaves, and bytes as whole segments.
 //!
-//! The sender and the receiver count segments from 0, and byte 1 of a script is the first of segment 0. What we send has full
-//! segments, only the last may be shorter; what arrives at us has those into which the script cuts it.
+//! The sender and the receiver count segments from 0, and byte 1 of a script is the first of segment 0.
+//! What we send has full segments, only the last may be shorter; what arrives at us has those into
+//! which the script cuts it.
 
 use bentpipe_tcp::{AckSegment, Block, Data, LossRecovery, MAX_BLOCKS, Options, Reading, Sack};
 
@@ -22,7 +23,8 @@ pub(crate) enum Action {
     Write(u64),
     /// The application has read up to this segment in all.
     Read(u64),
-    /// An acknowledgement arrives, echoing this timestamp of the script and telling this window in segments, if windows change.
+    /// An acknowledgement arrives, echoing this timestamp of the script and telling this window in
+    /// segments, if windows change.
     Ack(AckSegment, Option<u32>, Option<u64>),
     /// A data segment arrives.
     Arrive(Data),
@@ -262,7 +264,8 @@ impl<'a> Handshake<'a> {
         }
     }
 
-    /// Bits by which the windows that the peer tells are shifted (RFC 7323 section 2.2: if both offer it), and ours.
+    /// Bits by which the windows that the peer tells are shifted (RFC 7323 section 2.2: if
+    /// both offer it), and ours.
     fn peer_shift(&self) -> u64 {
         self.peer.options.wscale.filter(|_| self.offered.wscale.is_some()).unwrap_or(0).min(14)
     }
@@ -279,8 +282,8 @@ impl<'a> Handshake<'a> {
         self.peer.options.timestamps.is_some() && self.offered.timestamps.is_some()
     }
 
-    /// Payload of a full segment that we send (RFC 9293 section 3.7.1: 536 unless the peer says more; RFC 7323 appendix A: less
-    /// the timestamps' twelve bytes).
+    /// Payload of a full segment that we send (RFC 9293 section 3.7.1: 536 unless the peer says more;
+    /// RFC 7323 appendix A: less the timestamps' twelve bytes).
     fn mss(&self) -> u64 {
         let peer = self.peer.options.mss.unwrap_or(536);
         let mss = self.offered.mss.map_or(peer, |own| own.min(peer));
@@ -367,7 +370,8 @@ fn receive_window(
     grid: &Grid,
 ) -> Result<(Option<u64>, Reading), Error> {
     let shift = shake.peer_shift();
-    // An answer to our SYN is the peer's last word on it; a SYN is followed by an acknowledgement. Neither's window is scaled.
+    // An answer to our SYN is the peer's last word on it; a SYN is followed by an acknowledgement.
+    // Neither's window is scaled.
     let mut first = shake.peer.window.filter(|_| shake.peer.has('.'));
     for event in events {
         let Body::Packet(packet) = &event.body else { continue };

@@ -1,5 +1,6 @@
-//! What a script asks of the connection: options by shell commands (`sysctl`, the public scripts' set-up), by `setsockopt`, and
-//! by comments of our own, `// bentpipe: cc=reno initial_window=4 prr=off`. What is not understood is refused by name.
+//! What a script asks of the connection: options by shell commands (`sysctl`, the public scripts' set-up), by
+//! `setsockopt`, and by comments of our own, `// bentpipe: cc=reno initial_window=4 prr=off`. What is not
+//! understood is refused by name.
 
 use bentpipe_cc::{Span, registry};
 use bentpipe_tcp::{OptionValue, Options, Reading, RtoRule, SpuriousTimeout};
@@ -47,7 +48,8 @@ const WITHOUT_EFFECT_FREEBSD: &[&str] = &[
 /// Options that the lines of the handshake set.
 const BY_HANDSHAKE: [&str; 2] = ["handshake", "timestamps"];
 
-/// A profile for a connection that is open already: the lines of a handshake say which options hold and are not played.
+/// A profile for a connection that is open already: the lines of a handshake say which options
+/// hold and are not played.
 fn opened(profile: Options) -> Options {
     Options { handshake: false, ..profile }
 }
@@ -62,7 +64,8 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// As the RFCs advise (profile `modern` with the timer of RFC 6298), with Reno's window, whose numbers can be worked out by hand.
+    /// As the RFCs advise (profile `modern` with the timer of RFC 6298), with Reno's window, whose numbers
+    /// can be worked out by hand.
     pub(crate) fn new() -> Self {
         Self {
             options: Options { rto: RtoRule::Rfc6298, ..opened(Options::modern()) },

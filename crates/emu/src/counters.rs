@@ -54,8 +54,8 @@ fn text(file: &File) -> io::Result<String> {
     }
 }
 
-/// /proc/net/dev has a row for each device. The name is followed by eight numbers for reception and eight for transmission; the fourth of each
-/// counts drops (net/core/net-procfs.c).
+/// /proc/net/dev has a row for each device. The name is followed by eight numbers for reception and eight for
+/// transmission; the fourth of each counts drops (net/core/net-procfs.c).
 fn device_drops(table: &str, name: &str) -> Option<DeviceDrops> {
     let row = table.lines().find_map(|row| row.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
     let numbers: Vec<u64> = row.split_whitespace().filter_map(|number| number.parse().ok()).collect();

@@ -13,7 +13,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use crate::routing;
 use crate::system_call::{checked, owned};
 
-/// Packets that wait in the kernel until they are read. The queue of the link is the emulator's; this one must never be the bottleneck.
+/// Packets that wait in the kernel until they are read. The queue of the link is the emulator's; this one
+/// must never be the bottleneck.
 const TRANSMIT_QUEUE: i32 = 10_000;
 
 /// An open device.

@@ -148,7 +148,8 @@ impl Forwarder {
 
     fn ring(&self) {
         let one = 1_u64.to_ne_bytes();
-        // SAFETY: the buffer is ours and eight bytes long. A full counter rings just as well, so the result does not matter.
+        // SAFETY: the buffer is ours and eight bytes long. A full counter rings just as well, so
+        // the result does not matter.
         unsafe { libc::write(self.shared.bell.as_raw_fd(), one.as_ptr().cast(), one.len()) };
     }
 }

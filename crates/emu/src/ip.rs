@@ -330,7 +330,8 @@ pub(crate) mod tests {
         assert_eq!(check(&packet_6(0, UDP, &[0; 1461]), 1501), Ok(()));
     }
 
-    /// An IPv6 packet with this traffic class, whose next header is `next` and which has `payload` behind the header.
+    /// An IPv6 packet with this traffic class, whose next header is `next` and which has
+    /// `payload` behind the header.
     fn packet_6(class: u8, next: u8, payload: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0; HEADER_6];
         bytes[0] = 0x60 | class >> 4;

@@ -1,12 +1,14 @@
 //! A simulated link against the wall clock, under real programs.
 //!
-//! A [`Network`] has *ends* and *links between ends*. An end is a network namespace without a name, kept by a file descriptor: when the
-//! process is gone, so is the namespace, however the process ended. A [`Link`] joins two ends by a TUN device in each. What the kernel sends
-//! into the device of one end is read here, crosses the simulator's own directions ([`bentpipe_sim::link::Direction`]: same queues, losses
-//! and time lines) with the wall clock in the place of simulated time, and is written to the device of the other end.
+//! A [`Network`] has *ends* and *links between ends*. An end is a network namespace without a name, kept by a
+//! file descriptor: when the process is gone, so is the namespace, however the process ended. A [`Link`]
+//! joins two ends by a TUN device in each. What the kernel sends into the device of one end is read here,
+//! crosses the simulator's own directions ([`bentpipe_sim::link::Direction`]: same queues, losses and time
+//! lines) with the wall clock in the place of simulated time, and is written to the device of the other end.
 //!
-//! Link `i` has the networks 10.77.`i`.0/24 and fd77:0:0:`i`::/64; `.1` and `::1` are its near end, `.2` and `::2` its far end. So the usual emulation is two ends and one link, and a
-//! relay is an end of its own between two links:
+//! Link `i` has the networks 10.77.`i`.0/24 and fd77:0:0:`i`::/64; `.1` and `::1` are its near end,
+//! `.2` and `::2` its far end. So the usual emulation is two ends and one link, and a relay is an end
+//! of its own between two links:
 //!
 //! ```text
 //! near 10.77.0.1 == link 0 == 10.77.0.2 far

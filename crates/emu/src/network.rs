@@ -61,8 +61,9 @@ pub struct Network {
 pub struct Record {
     /// The time between samples of the hops.
     pub interval: Option<Span>,
-    /// Packets as a file: what is sent and arrives at the near end of the first link ([`Place::Sender`](bentpipe_sim::pcap::Place)), at the
-    /// far end of the last one, or at the entries of a link's directions.
+    /// Packets as a file: what is sent and arrives at the near end of the first link
+    /// ([`Place::Sender`](bentpipe_sim::pcap::Place)), at the far end of the last one, or at the
+    /// entries of a link's directions.
     pub capture: Option<Capture>,
 }
 
@@ -75,11 +76,12 @@ struct Running {
 }
 
 impl Network {
-    /// Makes `ends` namespaces, and the devices of the links in them. No packet is forwarded before [`Network::start`].
+    /// Makes `ends` namespaces, and the devices of the links in them. No packet is forwarded
+    /// before [`Network::start`].
     ///
     /// # Errors
-    /// [`EmulationError::Unable`] without the privileges or the device that it takes; [`EmulationError::Wrong`] if a link is not between
-    /// two different ends.
+    /// [`EmulationError::Unable`] without the privileges or the device that it takes;
+    /// [`EmulationError::Wrong`] if a link is not between two different ends.
     pub fn new(ends: usize, links: Vec<Link>, record: Record) -> Result<Self, EmulationError> {
         if links.len() > MOST_LINKS {
             let message = format!("these are {} links; an emulation has at most {MOST_LINKS}", links.len());
@@ -170,8 +172,8 @@ impl Network {
     /// Time 0: packets are forwarded from now on.
     ///
     /// # Errors
-    /// [`EmulationError::Unable`] if the system gives no more threads or descriptors; [`EmulationError::Capture`] if the file for packets
-    /// cannot be made.
+    /// [`EmulationError::Unable`] if the system gives no more threads or descriptors;
+    /// [`EmulationError::Capture`] if the file for packets cannot be made.
     pub fn start(&mut self) -> Result<(), EmulationError> {
         if let Some(Capture { path, at, whole }) = &self.record.capture {
             self.file = Some(CaptureFile::begin(path, at, *whole)?);

@@ -1,6 +1,7 @@
 //! The bytes of packets that are inside, each under the number that travels with it through the directions.
 
-/// Packets by number. The room of a packet that has left is used again; it grows to the most that were ever inside.
+/// Packets by number. The room of a packet that has left is used again; it grows to the
+/// most that were ever inside.
 #[derive(Debug, Default)]
 pub(crate) struct PacketStore {
     slots: Vec<Vec<u8>>,

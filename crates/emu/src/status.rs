@@ -41,12 +41,13 @@ pub struct WayStatus {
     pub dropped_before: u64,
     /// Packets that the kernel dropped as they came out of the device at the other end.
     pub dropped_behind: u64,
-    /// Datagrams of UDP that were dropped at the other end because the buffer of their socket was full: its program did not read in time.
+    /// Datagrams of UDP that were dropped at the other end because the buffer of their socket was full: its
+    /// program did not read in time.
     pub dropped_sockets: u64,
     /// Packets inside.
     pub inside: u64,
-    /// How late packets were written. Of those that are due at one instant each has the time that those before it take through a port of
-    /// 1 Gbit/s.
+    /// How late packets were written. Of those that are due at one instant each has the time that those
+    /// before it take through a port of 1 Gbit/s.
     pub lateness: Lateness,
     /// Most packets that were due at one instant; 0 if there were no two.
     pub burst_packets: u64,

@@ -53,7 +53,8 @@ pub trait Maker {
 pub struct Manner {
     /// The name of the controller in `status`.
     pub cc: String,
-    /// Pace sockets by cwnd / srtt where the controller leaves pacing open, as a sender with the option `pacing` does.
+    /// Pace sockets by cwnd / srtt where the controller leaves pacing open, as a sender with
+    /// the option `pacing` does.
     pub paced: bool,
 }
 
@@ -194,7 +195,8 @@ impl Agent {
         let timeout =
             libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
         let mut fd = libc::pollfd { fd: self.ring.epoll_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one descriptor, which the ring owns, and a timeout that outlives the call. An interruption ends the wait.
+        // SAFETY: one descriptor, which the ring owns, and a timeout that outlives the call. An
+        // interruption ends the wait.
         unsafe { libc::ppoll(&raw mut fd, 1, &raw const timeout, std::ptr::null()) };
     }
 

@@ -160,7 +160,8 @@ mod tests {
         }
     }
 
-    /// `struct tcp_congestion_ops { int key; int name; }` behind 64 bytes of `struct bpf_struct_ops_tcp_congestion_ops`.
+    /// `struct tcp_congestion_ops { int key; int name; }` behind 64 bytes of `struct
+    /// bpf_struct_ops_tcp_congestion_ops`.
     fn operations(bit_fields: bool) -> Vec<u8> {
         let strings = b"\0key\0name\0data\0common\0tcp_congestion_ops\0bpf_struct_ops_tcp_congestion_ops\0";
         let [key, name, data, common, inner, outer] = [1, 5, 10, 15, 22, 41];

@@ -66,7 +66,8 @@ fn unescaped(word: &str) -> PathBuf {
 fn place(named: &Path, hierarchies: &[Mounted]) -> Option<PathBuf> {
     let climbs = |path: &Path| path.components().any(|part| part == Component::ParentDir);
     hierarchies.iter().find_map(|Mounted { root, at }| {
-        // "/.." is above the root of this process's cgroup namespace: which names lead down from there is not known.
+        // "/.." is above the root of this process's cgroup namespace: which names lead down
+        // from there is not known.
         if climbs(root) || climbs(named) {
             return None;
         }

@@ -205,8 +205,8 @@ impl Datapath {
 }
 
 impl Table {
-    /// Registers the table of a loaded object. With `pins`, a directory, it is pinned there, and each of `maps` under its
-    /// name; if that fails, no pin is left.
+    /// Registers the table of a loaded object. With `pins`, a directory, it is pinned there, and each of
+    /// `maps` under its name; if that fails, no pin is left.
     fn register<const N: usize>(
         mut object: Object,
         arity: u32,

@@ -298,7 +298,8 @@ impl Report {
         if bytes.len() != size_of::<Self>() {
             return None;
         }
-        // SAFETY: the length was checked; every bit pattern is a valid `Report`, and the read needs no alignment.
+        // SAFETY: the length was checked; every bit pattern is a valid `Report`, and the
+        // read needs no alignment.
         Some(unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() })
     }
 }

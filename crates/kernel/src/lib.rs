@@ -1,9 +1,10 @@
 //! Controllers of `bentpipe-cc` inside the TCP of the Linux kernel.
 //!
-//! `datapath` loads one BPF program without a policy and registers it as an algorithm of the kernel's TCP. It sends reports of
-//! acknowledgements to an `agent`, which lets the controllers of `bentpipe-cc` decide, one for each flow, and writes their orders
-//! back. The datapath applies them at the next acknowledgement, and answers congestion at once by the standing part of the last
-//! order. When the agent is silent, a flow goes on as the kernel's reno.
+//! `datapath` loads one BPF program without a policy and registers it as an algorithm of the kernel's TCP. It
+//! sends reports of acknowledgements to an `agent`, which lets the controllers of `bentpipe-cc` decide, one
+//! for each flow, and writes their orders back. The datapath applies them at the next acknowledgement, and
+//! answers congestion at once by the standing part of the last order. When the agent is silent, a flow goes
+//! on as the kernel's reno.
 //!
 //! | files | content |
 //! |---|---|

@@ -43,8 +43,8 @@ pub struct Slots {
     count: u32,
 }
 
-// SAFETY: the memory is shared with the kernel anyway; every access is volatile or atomic, and orders and words are written by
-// one caller each, the agent.
+// SAFETY: the memory is shared with the kernel anyway; every access is volatile or atomic, and orders and
+// words are written by one caller each, the agent.
 unsafe impl Send for Slots {}
 // SAFETY: as above.
 unsafe impl Sync for Slots {}
@@ -107,7 +107,8 @@ impl Slots {
         seq.store(odd, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let body = Order { seq: odd, ..*order };
-        // SAFETY: within the mapping; the kernel reads it again if it sees the count odd or changed. The first word keeps its value.
+        // SAFETY: within the mapping; the kernel reads it again if it sees the count odd or changed. The
+        // first word keeps its value.
         unsafe { ptr::write_volatile(place, body) };
         fence(Ordering::SeqCst);
         seq.store(odd.wrapping_add(1), Ordering::Release);
@@ -119,7 +120,8 @@ impl Slots {
         unsafe { ptr::read_volatile(self.control.start.as_ptr()) }
     }
 
-    /// Changes what all flows share. The kernel counts in some words meanwhile; `change` must leave those alone.
+    /// Changes what all flows share. The kernel counts in some words meanwhile;
+    /// `change` must leave those alone.
     pub fn change_control(&self, change: impl FnOnce(&mut ControlWords<'_>)) {
         change(&mut ControlWords(self));
     }

@@ -1,8 +1,9 @@
 //! The Earth: its ellipsoid, its rotation, and vectors in kilometres.
 //!
-//! Two frames are used. *Earth-fixed* turns with the Earth: x to longitude 0 on the equator, z to the north pole. *TEME* (true equator,
-//! mean equinox) does not turn; SGP4 answers in it. Between the two lies a turn about z by Greenwich mean sidereal time (Vallado,
-//! Crawford, Hujsak, Kelso: Revisiting Spacetrack Report #3, AIAA 2006-6753, appendix C). Polar motion, below 15 m, is left out.
+//! Two frames are used. *Earth-fixed* turns with the Earth: x to longitude 0 on the equator, z to the north
+//! pole. *TEME* (true equator, mean equinox) does not turn; SGP4 answers in it. Between the two lies a turn
+//! about z by Greenwich mean sidereal time (Vallado, Crawford, Hujsak, Kelso: Revisiting Spacetrack Report
+//! #3, AIAA 2006-6753, appendix C). Polar motion, below 15 m, is left out.
 
 use std::f64::consts::{PI, TAU};
 
@@ -47,7 +48,8 @@ pub fn vertical(lat: f64, lon: f64) -> Vector {
     [cos_lat * cos_lon, cos_lat * sin_lon, sin_lat]
 }
 
-/// The place on the vertical `up`, `alt_km` above the ellipsoid, Earth-fixed. (Hofmann-Wellenhof, Lichtenegger, Wasle: GNSS, 8.2.)
+/// The place on the vertical `up`, `alt_km` above the ellipsoid, Earth-fixed. (Hofmann-Wellenhof,
+/// Lichtenegger, Wasle: GNSS, 8.2.)
 pub fn on_vertical(up: &Vector, alt_km: f64) -> Vector {
     let n = RADIUS_KM / libm::sqrt(1.0 - E2 * up[2] * up[2]);
     [(n + alt_km) * up[0], (n + alt_km) * up[1], (n * (1.0 - E2) + alt_km) * up[2]]
@@ -55,7 +57,8 @@ pub fn on_vertical(up: &Vector, alt_km: f64) -> Vector {
 
 /// Geodetic latitude and longitude in degrees and height in km of an Earth-fixed place (WGS 84).
 ///
-/// The latitude is repeated until it is settled (Vallado, algorithm 12); ten rounds give better than a millimetre at any height.
+/// The latitude is repeated until it is settled (Vallado, algorithm 12); ten rounds give better than a
+/// millimetre at any height.
 pub fn geodetic(place: &Vector) -> (f64, f64, f64) {
     let across = libm::hypot(place[0], place[1]);
     let mut lat = libm::atan2(place[2], across);
@@ -78,8 +81,8 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// The turn at an instant of UT1, `ns` nanoseconds after `from`: Greenwich mean sidereal time of 1982 (Aoki et al., A&A 105, 359;
-    /// Vallado, equation 3-47).
+    /// The turn at an instant of UT1, `ns` nanoseconds after `from`: Greenwich mean sidereal time of 1982
+    /// (Aoki et al., A&A 105, 359; Vallado, equation 3-47).
     pub fn at(from: NaiveDateTime, ns: i64) -> Self {
         const DAY_NS: i64 = 86_400_000_000_000;
         let j2000 =
@@ -117,7 +120,8 @@ mod tests {
 
     #[test]
     fn sidereal_time_is_that_of_vallado_s_example() {
-        // Vallado, Fundamentals of Astrodynamics, example 3-5: 20 August 1992, 12:14 UT1 is 152.578787810 degrees.
+        // Vallado, Fundamentals of Astrodynamics, example 3-5: 20 August 1992, 12:14
+        // UT1 is 152.578787810 degrees.
         let turn = Turn::at(instant("1992-08-20T12:14:00"), 0);
         let degrees = libm::atan2(turn.sin, turn.cos) * (180.0 / PI);
         assert!((degrees - 152.578_787_810).abs() < 1e-7, "{degrees}");

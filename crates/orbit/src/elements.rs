@@ -1,6 +1,7 @@
 //! Texts of orbital elements: TLE in lines of two or three, OMM as JSON, CSV or KVN.
 //!
-//! OMM: CCSDS 502.0-B-3, Orbit Data Messages, section 4. The names of the fields are those of Celestrak and Space-Track.
+//! OMM: CCSDS 502.0-B-3, Orbit Data Messages, section 4. The names of the fields are those of
+//! Celestrak and Space-Track.
 
 use std::collections::BTreeMap;
 
@@ -141,7 +142,8 @@ fn json_messages(text: &str, file: &str) -> Result<Vec<Message>, OrbitError> {
         Value::Array(list) => list,
         one => vec![one],
     };
-    // serde_json keeps no places: a message's line is that of its number, as Celestrak and Space-Track write them.
+    // serde_json keeps no places: a message's line is that of its number, as Celestrak
+    // and Space-Track write them.
     let lines: Vec<usize> = text
         .lines()
         .enumerate()

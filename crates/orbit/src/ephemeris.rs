@@ -1,9 +1,10 @@
 //! Where every satellite is at an instant, in TEME, by interpolation.
 //!
-//! SGP4 is asked at even instants, the knots. Between two of them a polynomial of the fifth degree runs through the three before and the
-//! three after (Lagrange; Press et al., Numerical Recipes, 3.2). Velocities are not used: those of SGP4 are not the derivatives of its
-//! positions. Knots are a tenth of a radian apart at the fastest perigee. The error stays below half a metre for the most eccentric orbits and
-//! below ten centimetres for round ones.
+//! SGP4 is asked at even instants, the knots. Between two of them a polynomial of the fifth degree runs
+//! through the three before and the three after (Lagrange; Press et al., Numerical Recipes, 3.2). Velocities
+//! are not used: those of SGP4 are not the derivatives of its positions. Knots are a tenth of a radian apart
+//! at the fastest perigee. The error stays below half a metre for the most eccentric orbits and below ten
+//! centimetres for round ones.
 
 use crate::earth::Vector;
 use crate::error::OrbitError;
@@ -77,8 +78,8 @@ impl Ephemeris {
         self.interpolate(index)
     }
 
-    /// As [`Self::position`]; but a satellite whose knots are not at hand is placed by SGP4 itself. Cheaper for one that is far away
-    /// and will not be looked at again soon.
+    /// As [`Self::position`]; but a satellite whose knots are not at hand is placed by SGP4 itself. Cheaper
+    /// for one that is far away and will not be looked at again soon.
     ///
     /// # Errors
     /// SGP4 fails.

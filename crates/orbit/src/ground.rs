@@ -85,7 +85,8 @@ impl Ground {
         &self.name
     }
 
-    /// The vertical and the height in km at an instant: along great circles at constant speed; held before the first stop and after the last.
+    /// The vertical and the height in km at an instant: along great circles at constant speed; held before
+    /// the first stop and after the last.
     fn at(&self, t_ns: i64) -> (Vector, f64) {
         let next = self.stops.partition_point(|s| s.t_ns <= t_ns);
         let (Some(from), Some(to)) = (next.checked_sub(1).map(|i| self.stops[i]), self.stops.get(next))
@@ -133,7 +134,8 @@ fn arc(a: &Vector, b: &Vector) -> f64 {
     2.0 * libm::asin((libm::sqrt(dot(&d, &d)) / 2.0).min(1.0))
 }
 
-/// Length of the great circle between two Earth-fixed verticals, km, on a sphere of the Earth's mean radius (6371.009 km, IUGG).
+/// Length of the great circle between two Earth-fixed verticals, km, on a sphere of the Earth's mean
+/// radius (6371.009 km, IUGG).
 pub(crate) fn great_circle_km(a: &Vector, b: &Vector) -> f64 {
     6_371.008_8 * arc(a, b)
 }

@@ -1,7 +1,8 @@
 //! Which satellites are in reach of a ground point.
 //!
-//! A satellite that is far away cannot be in reach before it has come nearer. Its distance, the greatest distance of a satellite in reach
-//! and the fastest approach say for how long; until then it is not looked at.
+//! A satellite that is far away cannot be in reach before it has come nearer. Its distance, the
+//! greatest distance of a satellite in reach and the fastest approach say for how long; until
+//! then it is not looked at.
 
 use std::f64::consts::PI;
 
@@ -66,11 +67,13 @@ impl Horizon {
     pub fn new(ground: Ground, reach: Reach, ephemeris: &Ephemeris) -> Self {
         let speed = 6_430.0 * TURN_RAD_PER_S + ground.top_speed();
         let bounds = ephemeris.satellites().iter().map(|s| {
-            // Osculating orbits differ from the mean one by some ten kilometres (J2); deep-space ones by more.
+            // Osculating orbits differ from the mean one by some ten kilometres (J2);
+            // deep-space ones by more.
             let apogee = 1.01 * s.apogee_km + 30.0;
             let farthest = match reach {
                 Reach::Elevation(degrees) => {
-                    // The vertical of the ellipsoid is up to 0.2 degrees from that of a sphere; the pole is the nearest to the centre.
+                    // The vertical of the ellipsoid is up to 0.2 degrees from that of a sphere; the pole is
+                    // the nearest to the centre.
                     let (sin, cos) = libm::sincos((degrees - 0.2) * (PI / 180.0));
                     let radius = 6_356.0;
                     libm::sqrt(apogee * apogee - radius * radius * cos * cos) - radius * sin
@@ -160,8 +163,8 @@ impl Horizon {
         Ok(())
     }
 
-    /// Until when a satellite that is in reach now stays so, ns, to a millisecond; at most `limit_ns`. It is asked at steps of a ninth
-    /// of the ephemeris' spacing, so a shorter loss is not seen.
+    /// Until when a satellite that is in reach now stays so, ns, to a millisecond; at most `limit_ns`. It is
+    /// asked at steps of a ninth of the ephemeris' spacing, so a shorter loss is not seen.
     ///
     /// # Errors
     /// It has no position.

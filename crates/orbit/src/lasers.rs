@@ -1,7 +1,8 @@
 //! The shortest path over lasers, by A* of `petgraph` with the straight line to the goal as bound.
 //!
-//! The straight line never exceeds what is left of a path, so the path is the shortest (Hart, Nilsson, Raphael, IEEE Trans. SSC 4, 100).
-//! A laser that would pass less than 80 km above the ground is off: Hypatia has the same limit, for weather.
+//! The straight line never exceeds what is left of a path, so the path is the shortest (Hart, Nilsson,
+//! Raphael, IEEE Trans. SSC 4, 100). A laser that would pass less than 80 km above the ground is off: Hypatia
+//! has the same limit, for weather.
 
 use petgraph::algo::astar;
 use petgraph::graph::{NodeIndex, UnGraph};
@@ -107,7 +108,8 @@ mod tests {
 
     #[test]
     fn a_ground_point_is_no_relay() {
-        // Two satellites without a laser, both over both ends: the path has one satellite; without one in common there is none.
+        // Two satellites without a laser, both over both ends: the path has one satellite; without one
+        // in common there is none.
         let places = [[7_000.0, 0.0, 0.0], [6_990.0, 300.0, 0.0]];
         let mut lasers = Lasers::new(2, &[]);
         let look = |index| [Look { index, range_km: 1.0, sin_elevation: 1.0 }];

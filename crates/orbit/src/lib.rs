@@ -1,4 +1,5 @@
-//! Satellites in motion: where they are, which of them a point on the ground reaches, and how long light takes from one point to another.
+//! Satellites in motion: where they are, which of them a point on the ground reaches, and how long light
+//! takes from one point to another.
 //!
 //! Satellites come from TLE or OMM ([`elements`]) or from a Walker shell ([`shell`], named ones in
 //! [`shells`]). SGP4 propagates them (crate `sgp4`, constants of WGS 72), and [`ephemeris`] interpolates by a
@@ -8,10 +9,11 @@
 //! with the straight line as bound. `request` has the keys of a request, `setting` their meaning. [`path()`]
 //! makes a table over time, `snapshot` a map at one instant.
 //!
-//! All sines, cosines and roots here are those of `libm`. The crate `sgp4` takes its own by `num-traits`: those of `libm` too, unless another
-//! crate of the build switches on `num-traits/std`. NumPy's bindings do, so in the Python extension SGP4 uses the platform's. Positions may
-//! then differ between machines by some nanometres; times are rounded to whole nanoseconds (30 cm), which hides that but for chance. With
-//! glibc and with `libm`, 80,000 rows over four shells were the same to the last bit.
+//! All sines, cosines and roots here are those of `libm`. The crate `sgp4` takes its own by `num-traits`:
+//! those of `libm` too, unless another crate of the build switches on `num-traits/std`. NumPy's bindings do,
+//! so in the Python extension SGP4 uses the platform's. Positions may then differ between machines by some
+//! nanometres; times are rounded to whole nanoseconds (30 cm), which hides that but for chance. With glibc
+//! and with `libm`, 80,000 rows over four shells were the same to the last bit.
 
 pub mod earth;
 pub mod elements;

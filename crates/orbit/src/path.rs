@@ -9,7 +9,8 @@ use crate::lasers::End;
 use crate::request::{Choose, Interval, Mode, Moment, Request, When, nanoseconds};
 use crate::setting::Setting;
 
-/// The path at every step, a column a name. See the fields for units; a row where nothing is reachable has NaN, -1 or 0.
+/// The path at every step, a column a name. See the fields for units; a row where nothing is
+/// reachable has NaN, -1 or 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
     /// Instant, s from the start.
@@ -38,7 +39,8 @@ pub struct Columns {
     pub last_elevation_deg: Vec<f64>,
     /// Satellites in reach of `a`.
     pub a_in_reach: Vec<i32>,
-    /// With lasers, satellites in reach of `b`; of a bent pipe, those in reach of `a` that reach the other end too.
+    /// With lasers, satellites in reach of `b`; of a bent pipe, those in reach of `a` that
+    /// reach the other end too.
     pub b_in_reach: Vec<i32>,
     /// Index of the route, or -1.
     pub route: Vec<i32>,

@@ -47,7 +47,8 @@ pub struct Request {
     /// For how long the path is down after a change of the first satellite, the last one or the gateway, s.
     #[serde(default)]
     pub handover_break_s: f64,
-    /// Speed on the ground between a gateway and `b`, as a share of that of light. 2/3 is that of light in fibre.
+    /// Speed on the ground between a gateway and `b`, as a share of that of light.
+    /// 2/3 is that of light in fibre.
     #[serde(default = "in_fibre")]
     pub ground_speed: f64,
     /// UT1 - UTC, s (IERS Bulletin A); a tenth of a second turns the Earth by 46 m at the equator.

@@ -55,8 +55,9 @@ impl Satellite {
 
     /// Where it is `t_ns` nanoseconds after the start, TEME, by SGP4.
     ///
-    /// Constants of WGS 72, to which TLEs are fitted, and the improved mode, which is that of the verification set's positions (Vallado et
-    /// al., AIAA 2006-6753). AFSPC's mode differs for deep-space orbits of low inclination: by 0.95 km for satellite 23599 of the set.
+    /// Constants of WGS 72, to which TLEs are fitted, and the improved mode, which is that of the
+    /// verification set's positions (Vallado et al., AIAA 2006-6753). AFSPC's mode differs for deep-space
+    /// orbits of low inclination: by 0.95 km for satellite 23599 of the set.
     ///
     /// # Errors
     /// SGP4 has no answer, or one below the ground.
@@ -83,10 +84,12 @@ fn days_between(from: NaiveDateTime, to: NaiveDateTime) -> f64 {
     minutes_between(from, to) / 1_440.0
 }
 
-/// How old elements may be. SGP4 is off by kilometres a day for low orbits (Vallado et al., AIAA 2006-6753, section VII).
+/// How old elements may be. SGP4 is off by kilometres a day for low orbits (Vallado et al., AIAA
+/// 2006-6753, section VII).
 pub const OLDEST_DAYS: f64 = 14.0;
 
-/// Sets the start of the run; leaves out the satellites whose elements are older than `oldest_days` or that SGP4 cannot follow, with a warning for each kind.
+/// Sets the start of the run; leaves out the satellites whose elements are older than `oldest_days` or that
+/// SGP4 cannot follow, with a warning for each kind.
 ///
 /// # Errors
 /// No satellite is left.

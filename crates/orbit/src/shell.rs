@@ -1,12 +1,14 @@
 //! Walker shells: circular orbits in planes that are spread evenly.
 //!
-//! Satellite `plane x per_plane + slot` has right ascension `plane x raan_span / planes` and mean anomaly `slot x 360 / per_plane` plus the
-//! phase of its plane; both are rounded to 0.0001 degrees as in a TLE. Eccentricity is 1e-7, argument of perigee and drag are zero. These
-//! are the conventions of Hypatia (satgenpy, `generate_tles_from_scratch_manual`).
+//! Satellite `plane x per_plane + slot` has right ascension `plane x raan_span / planes` and mean anomaly
+//! `slot x 360 / per_plane` plus the phase of its plane; both are rounded to 0.0001 degrees as in a TLE.
+//! Eccentricity is 1e-7, argument of perigee and drag are zero. These are the conventions of Hypatia
+//! (satgenpy, `generate_tles_from_scratch_manual`).
 //!
-//! +grid: each satellite has a laser to the next in its plane and to one in the next plane, and so from the previous ones. In the next plane it
-//! is the satellite nearest in phase; with the phase `half-slot` it is the one of the same slot, as in satgenpy's `generate_plus_grid_isls`.
-//! Planes that do not span the whole circle (a Walker star) have no lasers between the last plane and the first.
+//! +grid: each satellite has a laser to the next in its plane and to one in the next plane, and so from the
+//! previous ones. In the next plane it is the satellite nearest in phase; with the phase `half-slot` it is
+//! the one of the same slot, as in satgenpy's `generate_plus_grid_isls`. Planes that do not span the whole
+//! circle (a Walker star) have no lasers between the last plane and the first.
 
 use std::borrow::Cow;
 
@@ -24,7 +26,8 @@ pub enum Phase {
     /// Odd planes are ahead by half a slot (Hypatia).
     #[default]
     HalfSlot,
-    /// Walker's F: each plane is ahead by F x 360 / (planes x per_plane) degrees (J. G. Walker, JBIS 24, 369).
+    /// Walker's F: each plane is ahead by F x 360 / (planes x per_plane) degrees (J.
+    /// G. Walker, JBIS 24, 369).
     Walker(u32),
 }
 
@@ -42,7 +45,8 @@ pub struct Shell {
     pub altitude_km: Option<f64>,
     /// Mean motion of a TLE (Kozai's), revolutions a day. Hypatia gives this one.
     pub mean_motion_rev_per_day: Option<f64>,
-    /// The arc of the equator over which the ascending nodes are spread, degrees: 360, or about 180 for a star.
+    /// The arc of the equator over which the ascending nodes are spread, degrees: 360,
+    /// or about 180 for a star.
     #[serde(default = "whole_circle")]
     pub raan_span_deg: f64,
     /// How planes stand against each other.
@@ -51,7 +55,8 @@ pub struct Shell {
     /// Least elevation, degrees.
     #[serde(default = "default_elevation")]
     pub min_elevation_deg: f64,
-    /// The greatest length of a link to the ground by Hypatia's rule, km; without it altitude / sin(least elevation).
+    /// The greatest length of a link to the ground by Hypatia's rule, km; without it
+    /// altitude / sin(least elevation).
     pub greatest_length_km: Option<f64>,
     /// Do the satellites have lasers?
     #[serde(default = "yes")]
@@ -252,7 +257,8 @@ mod tests {
 
     #[test]
     fn hypatia_s_first_odd_plane_is_half_a_slot_ahead() {
-        // Kuiper K1, 34 x 34: satellite 35 is slot 1 of plane 1: RAAN 360/34 = 10.5882, anomaly 180/34 + 360/34 = 15.8824.
+        // Kuiper K1, 34 x 34: satellite 35 is slot 1 of plane 1: RAAN 360/34 = 10.5882, anomaly
+        // 180/34 + 360/34 = 15.8824.
         let k1 = walker(34, 34, Phase::HalfSlot);
         assert_eq!(k1.angles(1, 1), (10.588_2, 15.882_4));
         assert_eq!(k1.angles(2, 0), (21.176_5, 0.0));

@@ -1,6 +1,7 @@
 //! Shells that have a name.
 //!
-//! No filing gives the phase between planes in a form that could be used here. So all have half a slot in odd planes, as Hypatia assumes.
+//! No filing gives the phase between planes in a form that could be used here. So all have half a slot in odd
+//! planes, as Hypatia assumes.
 
 use serde::Serialize;
 
@@ -174,7 +175,8 @@ mod tests {
 
     #[test]
     fn the_filed_numbers_of_satellites_add_up() {
-        // FCC 21-48: 4408 with shells of 1584, 1584, 720, 348 and 172; Kuiper 3236; Telesat phase 1 351 and 1320 = 1671.
+        // FCC 21-48: 4408 with shells of 1584, 1584, 720, 348 and 172; Kuiper 3236; Telesat
+        // phase 1 351 and 1320 = 1671.
         let sum =
             |prefix: &str| SHELLS.iter().filter(|s| s.name.starts_with(prefix)).map(|s| s.shell.size()).sum();
         let (starlink, kuiper, telesat): (usize, usize, usize) =

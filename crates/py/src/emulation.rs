@@ -54,9 +54,9 @@ fn names(hops: &[Hop]) -> Vec<String> {
 
 #[pymethods]
 impl EmulatedNetwork {
-    /// The number of ends, and the links: numbers of the near and the far end, and a scenario as JSON, whose first flow gives the route. With
-    /// `interval_ns`, samples are taken so often. A capture is a path, a place, and whether whole packets are kept. The largest packet of all
-    /// links has `mtu` bytes.
+    /// The number of ends, and the links: numbers of the near and the far end, and a scenario as JSON, whose
+    /// first flow gives the route. With `interval_ns`, samples are taken so often. A capture is a path, a
+    /// place, and whether whole packets are kept. The largest packet of all links has `mtu` bytes.
     #[new]
     #[pyo3(signature = (ends, links, interval_ns = None, capture = None, mtu = 1500))]
     fn new(
@@ -86,14 +86,16 @@ impl EmulatedNetwork {
         Ok(Self { network: Mutex::new(network), names: named, changes_until })
     }
 
-    /// Until when rates, delays or losses change, in seconds; their last values hold from then on. `None` if they never change.
+    /// Until when rates, delays or losses change, in seconds; their last values hold from then on.
+    /// `None` if they never change.
     #[getter]
     fn changes_until_s(&self) -> Option<f64> {
         self.changes_until.map(Span::secs)
     }
 
-    /// Makes end 1 a relay between the first two links, with the buffer that the first flow of a scenario gives to its own. `controllers`
-    /// are kernel's names, the best first; gives that with which the relay sends.
+    /// Makes end 1 a relay between the first two links, with the buffer that the first flow of a
+    /// scenario gives to its own. `controllers` are kernel's names, the best first; gives that
+    /// with which the relay sends.
     fn start_relay(&self, py: Python<'_>, scenario: &str, controllers: Vec<String>) -> PyResult<String> {
         let (scenario, _) = plan(scenario)?;
         let relay = scenario.flow.first().and_then(|flow| flow.relay.as_ref());
@@ -126,8 +128,8 @@ impl EmulatedNetwork {
         self.held().enter(end).map_err(failed)
     }
 
-    /// Lets the ends reach what is behind `interface` of the caller's namespace, through the end with this number. With `closed`, nothing but
-    /// what belongs to emulations is forwarded that comes in by it.
+    /// Lets the ends reach what is behind `interface` of the caller's namespace, through the end with this
+    /// number. With `closed`, nothing but what belongs to emulations is forwarded that comes in by it.
     fn open_outside(&self, py: Python<'_>, end: usize, interface: &str, closed: bool) -> PyResult<()> {
         py.detach(|| self.held().open_outside(end, interface, closed)).map_err(failed)
     }

@@ -48,8 +48,8 @@ impl Environments {
         Ok(Self(Mutex::new(Batch::new(settings, count, threads))))
     }
 
-    /// Begins the episodes of `fresh` (number, scenario as JSON, first rate of each agent), and makes a step in each other environment
-    /// unless `only_fresh`.
+    /// Begins the episodes of `fresh` (number, scenario as JSON, first rate of each agent), and makes a step
+    /// in each other environment unless `only_fresh`.
     fn step(
         &self,
         py: Python<'_>,

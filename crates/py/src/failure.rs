@@ -34,8 +34,8 @@ impl Failure {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Calls `progress`, if there is one, with the `share` of the work that is done, and looks for signals. False if either raised: the work
-    /// must end.
+    /// Calls `progress`, if there is one, with the `share` of the work that is done, and looks for signals.
+    /// False if either raised: the work must end.
     pub(crate) fn report(&self, progress: Option<&Py<PyAny>>, share: f64) -> bool {
         Python::attach(|py| {
             let called = progress.map_or(Ok(()), |progress| progress.call1(py, (share,)).map(drop));
@@ -98,7 +98,8 @@ impl Call<'_> {
         Err(self.error(&what, "", "write it without yield and async", self.place(None).ok().as_ref()))
     }
 
-    /// The exception: its text is one line, and its `lines` are the same in a few short ones, with the line of the source.
+    /// The exception: its text is one line, and its `lines` are the same in a few short ones,
+    /// with the line of the source.
     fn error(&self, what: &str, within: &str, more: &str, place: Option<&Place>) -> PyErr {
         let class =
             self.class.getattr("__name__").map_or_else(|_| shown(&self.class), |name| name.to_string());

@@ -1,4 +1,5 @@
-//! The kernel's datapath and its agent, for Python. Without the feature `kernel` the same names exist and say what is missing.
+//! The kernel's datapath and its agent, for Python. Without the feature `kernel` the same names exist
+//! and say what is missing.
 
 use bentpipe_cc::registry;
 use pyo3::exceptions::PyRuntimeError;
@@ -24,7 +25,8 @@ pub(crate) fn kernel_gaps(name: &str) -> PyResult<Vec<String>> {
     registry::find(name).map(bentpipe_kernel::gaps).ok_or_else(|| KernelError::new_err(unknown.to_string()))
 }
 
-/// Removes the control groups of runs that were killed. What was found, as a list in JSON: path, moved (processes that go on), removed.
+/// Removes the control groups of runs that were killed. What was found, as a list in JSON: path, moved
+/// (processes that go on), removed.
 #[pyfunction]
 pub(crate) fn kernel_sweep_groups(py: Python<'_>) -> String {
     let found = py.detach(bentpipe_kernel::cgroup::sweep);
@@ -237,7 +239,8 @@ mod built {
             }
         }
 
-        /// Waits for the end of the agent, at most `timeout_s` seconds. True if it has ended; raises what ended it.
+        /// Waits for the end of the agent, at most `timeout_s` seconds. True if it has
+        /// ended; raises what ended it.
         fn step(&self, py: Python<'_>, timeout_s: f64) -> PyResult<bool> {
             let patience = Duration::try_from_secs_f64(timeout_s).map_err(kernel_error)?;
             py.detach(|| self.wait(patience));
@@ -342,7 +345,8 @@ mod built {
         py.detach(|| status::all().to_string())
     }
 
-    /// Unregisters what is pinned as `name` in the directory `pin`, or what a killed process left registered; false if there is nothing.
+    /// Unregisters what is pinned as `name` in the directory `pin`, or what a killed process left registered;
+    /// false if there is nothing.
     #[pyfunction]
     #[pyo3(signature = (name, pin = None))]
     pub(crate) fn kernel_detach(name: &str, pin: Option<PathBuf>) -> PyResult<bool> {

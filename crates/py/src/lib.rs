@@ -1,4 +1,5 @@
-//! The Python module `bentpipe._core`: thin, no logic. Scenarios come in as JSON, results go out as JSON and columns.
+//! The Python module `bentpipe._core`: thin, no logic. Scenarios come in as JSON, results go
+//! out as JSON and columns.
 
 mod controller;
 #[cfg(target_os = "linux")]
@@ -104,7 +105,8 @@ fn to_json(scenario: &Scenario) -> PyResult<String> {
     serde_json::to_string(scenario).map_err(wrong)
 }
 
-/// Reads and checks a TOML file with overrides; returns the scenario as JSON. Of the file of a sweep, what it varies is left out.
+/// Reads and checks a TOML file with overrides; returns the scenario as JSON. Of the file of a sweep,
+/// what it varies is left out.
 #[pyfunction]
 #[pyo3(signature = (path, overrides = Vec::new(), sweep = false))]
 fn load(path: &str, overrides: Vec<(String, String)>, sweep: bool) -> PyResult<String> {
@@ -114,7 +116,8 @@ fn load(path: &str, overrides: Vec<(String, String)>, sweep: bool) -> PyResult<S
     to_json(&scenario)
 }
 
-/// As `load`, from text, TOML or JSON; `name` is what messages call it. Files that it names are looked for from here.
+/// As `load`, from text, TOML or JSON; `name` is what messages call it. Files that it names
+/// are looked for from here.
 #[pyfunction]
 #[pyo3(signature = (text, name, overrides = Vec::new()))]
 fn parse(text: &str, name: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
@@ -123,7 +126,8 @@ fn parse(text: &str, name: &str, overrides: Vec<(String, String)>) -> PyResult<S
     to_json(&scenario)
 }
 
-/// The units of time (in nanoseconds), rate (bits per second) and size (bytes) as JSON: of each unit the factor and the spellings.
+/// The units of time (in nanoseconds), rate (bits per second) and size (bytes) as JSON: of each unit the
+/// factor and the spellings.
 #[pyfunction]
 fn units() -> PyResult<String> {
     serde_json::to_string(&bentpipe_sim::units::tables()).map_err(wrong)
@@ -146,8 +150,8 @@ fn check(scenario_json: &str) -> PyResult<String> {
     to_json(&scenario.with_defaults().map_err(wrong)?)
 }
 
-/// The bytes of a regular file of at most `limit` bytes, read as the simulator reads the files that a scenario names; with `head`, the
-/// first of them, of a file of any size.
+/// The bytes of a regular file of at most `limit` bytes, read as the simulator reads the files that a
+/// scenario names; with `head`, the first of them, of a file of any size.
 #[pyfunction]
 #[pyo3(signature = (path, limit, head = false))]
 fn read_file(py: Python<'_>, path: PathBuf, limit: u64, head: bool) -> PyResult<Bound<'_, PyBytes>> {
@@ -173,7 +177,8 @@ fn schema() -> String {
     bentpipe_sim::schema()
 }
 
-/// The random scenario that some bytes stand for, as TOML; `losses` is the file that its traces of losses name. For tests.
+/// The random scenario that some bytes stand for, as TOML; `losses` is the file that its traces
+/// of losses name. For tests.
 #[pyfunction]
 fn random_scenario(data: &[u8], losses: &str) -> String {
     bentpipe_sim::random_scenario(data, losses)
@@ -250,7 +255,8 @@ impl RawResult {
         SegmentEvent::NAMES
     }
 
-    /// Names behind the indices of the column `flow` of traces: each connection of a source of short flows has one.
+    /// Names behind the indices of the column `flow` of traces: each connection of a
+    /// source of short flows has one.
     #[getter]
     fn flow_names(&self) -> Vec<String> {
         self.outcome.names.clone()

@@ -50,7 +50,8 @@ impl Threads {
         );
     }
 
-    /// Waits for a result, or as long as that, and gives all that there are: pairs of a number, and the result or the exception.
+    /// Waits for a result, or as long as that, and gives all that there are: pairs of a number, and the
+    /// result or the exception.
     fn finished(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Vec<(u64, Py<PyAny>)>> {
         let until = clock() + Duration::try_from_secs_f64(timeout_s).unwrap_or(LOOK);
         let mut found = Vec::new();

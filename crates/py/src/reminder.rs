@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle, park_timeout};
 use std::time::Duration;
 
-/// A thread that sets a flag at an interval, so that a run only needs to read it. A look for signals needs the lock of the interpreter,
-/// and to read a clock costs more than the events between two looks.
+/// A thread that sets a flag at an interval, so that a run only needs to read it. A look for signals needs
+/// the lock of the interpreter, and to read a clock costs more than the events between two looks.
 #[derive(Debug)]
 pub(crate) struct Reminder {
     due: Arc<AtomicBool>,

@@ -1,4 +1,5 @@
-//! What quinn's trait carries of each algorithm, as JSON; `scripts/quic_md.py` makes the table of `docs/quic.md` from it.
+//! What quinn's trait carries of each algorithm, as JSON; `scripts/quic_md.py` makes the table
+//! of `docs/quic.md` from it.
 
 use bentpipe_quic::carried::{self, Carried, OwnPacing};
 use serde_json::{Value, json};

@@ -10,7 +10,8 @@ use quinn_proto::congestion;
 
 use crate::quinn_controller::QuinnController;
 
-/// An algorithm of the registry with its parameters, checked. quinn builds a controller from it for each path.
+/// An algorithm of the registry with its parameters, checked. quinn builds a
+/// controller from it for each path.
 ///
 /// ```
 /// use bentpipe_quic::Algorithm;
@@ -28,8 +29,9 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
-    /// The algorithm `id` of [`registry`] with the given parameters; those not given take their defaults, or what
-    /// [`registry::on_real_hosts`] has instead. The initial window is ten datagrams (RFC 9002 section 7.2).
+    /// The algorithm `id` of [`registry`] with the given parameters; those not given take their
+    /// defaults, or what [`registry::on_real_hosts`] has instead. The initial window is ten
+    /// datagrams (RFC 9002 section 7.2).
     ///
     /// # Errors
     /// As for [`registry::build`].

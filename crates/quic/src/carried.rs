@@ -110,7 +110,8 @@ fn one(entry: &'static Entry) -> Carried {
     }
 }
 
-/// An algorithm that has met slow start, a loss and congestion avoidance on a path whose queue comes and goes.
+/// An algorithm that has met slow start, a loss and congestion avoidance on a path
+/// whose queue comes and goes.
 struct Trial {
     cc: Box<dyn Controller>,
     flow: Flow,
@@ -200,8 +201,9 @@ mod tests {
         all().into_iter().find(|carried| carried.entry.id == id).expect("registered")
     }
 
-    /// What their papers say: Reno is a window; BBR a rate with a model; TFRC (RFC 5348 section 4.3) a rate with a nofeedback timer; Copa
-    /// paces at twice its window; HSWA's eq. 4 bounds the window by the receiver's.
+    /// What their papers say: Reno is a window; BBR a rate with a model; TFRC (RFC 5348 section 4.3)
+    /// a rate with a nofeedback timer; Copa paces at twice its window; HSWA's eq. 4 bounds the
+    /// window by the receiver's.
     #[test]
     fn the_table_knows_what_papers_say() {
         let (reno, bbr, tfrc, copa) = (of("reno"), of("bbr"), of("tfrc"), of("copa"));

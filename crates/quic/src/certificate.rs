@@ -1,6 +1,7 @@
 //! A certificate made on the spot, and TLS that accepts it.
 //!
-//! The two ends are a measuring program on a link of its own. The peer is not authenticated, and nothing else should use this.
+//! The two ends are a measuring program on a link of its own. The peer is not authenticated, and
+//! nothing else should use this.
 
 use std::sync::Arc;
 

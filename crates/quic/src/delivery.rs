@@ -46,8 +46,8 @@ impl DeliveryRate {
             app_limited,
             in_flight,
         };
-        // An increase of the data in flight by about a quarter is ignored. Otherwise an end that only receives
-        // would keep a record for each of its ACKs.
+        // An increase of the data in flight by about a quarter is ignored. Otherwise an end that only
+        // receives would keep a record for each of its ACKs.
         let known = self.records.back().is_some_and(|last| {
             let more = last.in_flight + last.in_flight / 4 + 2 * u64::from(mss);
             (last.delivered, last.delivered_at, last.first_sent, last.app_limited)

@@ -27,7 +27,8 @@ pub struct QuinnController {
     algorithm: Arc<Algorithm>,
     origin: Instant,
     start: Start,
-    /// quinn asks for the window by shared reference, and then the last acknowledgement is reported. It never asks twice at once.
+    /// quinn asks for the window by shared reference, and then the last acknowledgement is reported. It
+    /// never asks twice at once.
     datapath: Mutex<Datapath>,
 }
 
@@ -97,9 +98,11 @@ impl Controller for QuinnController {
         self.own().on_mtu(new_mtu);
     }
 
-    /// The algorithm's window, and at least two datagrams. Of an algorithm that paces by a rate of its own, not more than rate times SRTT.
+    /// The algorithm's window, and at least two datagrams. Of an algorithm that paces by a rate of its own,
+    /// not more than rate times SRTT.
     ///
-    /// quinn sends while what is in flight and one datagram more are *less* than this, so it is a byte more than the window that is meant.
+    /// quinn sends while what is in flight and one datagram more are *less* than this, so it is a byte more
+    /// than the window that is meant.
     fn window(&self) -> u64 {
         self.locked().window().saturating_add(1)
     }
@@ -117,8 +120,8 @@ impl Controller for QuinnController {
         metrics
     }
 
-    /// quinn copies the state of a connection whose peer has changed its address. The copy begins anew with the present window and
-    /// threshold, since an algorithm's estimates cannot be copied.
+    /// quinn copies the state of a connection whose peer has changed its address. The copy begins anew with
+    /// the present window and threshold, since an algorithm's estimates cannot be copied.
     fn clone_box(&self) -> Box<dyn Controller> {
         let mut datapath = self.locked();
         let flow = *datapath.flow();

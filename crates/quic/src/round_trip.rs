@@ -16,8 +16,8 @@ pub(crate) struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// A packet that was sent at `sent` is the newest of those acknowledged at `now`. Returns its sample, unless a newer packet has been
-    /// acknowledged before (RFC 9002 section 5.1).
+    /// A packet that was sent at `sent` is the newest of those acknowledged at `now`. Returns its sample,
+    /// unless a newer packet has been acknowledged before (RFC 9002 section 5.1).
     pub(crate) fn on_acked(&mut self, now: Time, sent: Time) -> Option<Span> {
         if self.largest.is_some_and(|largest| sent < largest) || sent >= now {
             return None;
@@ -49,7 +49,8 @@ mod tests {
 
     use super::RoundTrip;
 
-    /// RFC 6298 section 2 by hand: 800 ms gives SRTT 800, RTTVAR 400; then 1600 ms gives RTTVAR 3/4 400 + 1/4 800 = 500, SRTT 900.
+    /// RFC 6298 section 2 by hand: 800 ms gives SRTT 800, RTTVAR 400; then 1600 ms gives RTTVAR 3/4
+    /// 400 + 1/4 800 = 500, SRTT 900.
     #[test]
     fn the_filter_is_that_of_rfc_6298() {
         let mut rtt = RoundTrip::default();

@@ -1,6 +1,7 @@
 //! The cost of a packet for links and the event queue, without TCP: `cargo bench -p bentpipe-sim`.
 //!
-//! Packets at a constant rate cross chains of links, by the fast path and by the reference loop, and many flows cross one link.
+//! Packets at a constant rate cross chains of links, by the fast path and by the reference loop, and
+//! many flows cross one link.
 
 use std::fmt::Write;
 

@@ -1,4 +1,5 @@
-//! What a segment costs the receiver and an acknowledgement the sender with its scoreboard: `cargo bench -p bentpipe-tcp`.
+//! What a segment costs the receiver and an acknowledgement the sender with its scoreboard:
+//! `cargo bench -p bentpipe-tcp`.
 
 use bentpipe_cc::{Controller, Start, Time, registry};
 use bentpipe_tcp::{AckSegment, Data, Options, Receiver, Sender};

@@ -77,7 +77,8 @@ impl Repeated {
         self.timer = Some(now + self.rto.rto());
     }
 
-    /// Has the timer expired? Then the segment is to be sent again, and the timeout has doubled (RFC 6298 section 5.5).
+    /// Has the timer expired? Then the segment is to be sent again, and the timeout has
+    /// doubled (RFC 6298 section 5.5).
     fn expired(&mut self, now: Time) -> bool {
         let due = self.timer.is_some_and(|t| t <= now);
         if due {

@@ -49,7 +49,8 @@ impl Limits {
             return;
         }
         self.spent[limit as usize] += span;
-        // A span is less than 292 years, and the conversion of a signed number takes one instruction instead of five.
+        // A span is less than 292 years, and the conversion of a signed number takes one
+        // instruction instead of five.
         self.window_time += cwnd as f64 * (span as i64) as f64;
         self.since = now;
     }

@@ -23,8 +23,8 @@ impl Prr {
         Self { ssthresh, recover_fs: flight.max(1), delivered: 0, out: 0, cwnd: 0 }
     }
 
-    /// An ACK delivered `delivered` segments and left `pipe` in flight; `safe` means that it advanced the cumulative
-    /// acknowledgement without revealing further losses.
+    /// An ACK delivered `delivered` segments and left `pipe` in flight; `safe` means that it advanced the
+    /// cumulative acknowledgement without revealing further losses.
     pub(crate) fn on_ack(&mut self, delivered: u64, pipe: u64, safe: bool) {
         self.delivered += delivered;
         let mut count = if pipe > self.ssthresh {

@@ -1,13 +1,16 @@
 //! RACK (RFC 8985 sections 5 and 6): the send times of delivered segments show which other segments are lost.
 //!
-//! This is the arithmetic; `scoreboard/order.rs` applies it to segments. Decisions where the RFC leaves a choice:
-//!  * Step 1: `RACK.min_RTT` is the minimum of the last five minutes, as the RFC recommends. So a path that has become longer
-//!    shows.
-//!  * Step 2: the echoed timestamp judges only segments that are acknowledged cumulatively. A segment behind a gap does not
-//!    change the echo (RFC 7323 section 4.3), so the echo proves nothing about it. The minimum RTT judges both.
+//! This is the arithmetic; `scoreboard/order.rs` applies it to segments. Decisions where
+//! the RFC leaves a choice:
+//!  * Step 1: `RACK.min_RTT` is the minimum of the last five minutes, as the RFC recommends. So a path that
+//!    has become longer shows.
+//!  * Step 2: the echoed timestamp judges only segments that are acknowledged cumulatively. A segment behind
+//!    a gap does not change the echo (RFC 7323 section 4.3), so the echo proves nothing about it. The
+//!    minimum RTT judges both.
 //!  * Step 4: a D-SACK that answers a tail loss probe proves no reordering and widens no window (as Linux).
-//!  * Step 5: the reordering timer expires when the first segment becomes lost rather than when the last one does. Each is
-//!    then marked at its own instant, never before its window is over, and no search for the last is needed.
+//!  * Step 5: the reordering timer expires when the first segment becomes lost rather than when the
+//!    last one does. Each is then marked at its own instant, never before its window is over, and no
+//!    search for the last is needed.
 
 use bentpipe_cc::{Span, Time, WindowedMin};
 
@@ -84,8 +87,8 @@ impl Rack {
         self.high = self.high.max(high);
     }
 
-    /// Step 4, the adaptation. `dsack`: does the ACK report a duplicate? `una` and `next`: bounds of the outstanding
-    /// segments. `exiting`: does the ACK end a recovery?
+    /// Step 4, the adaptation. `dsack`: does the ACK report a duplicate? `una` and `next`: bounds of the
+    /// outstanding segments. `exiting`: does the ACK end a recovery?
     pub(crate) fn adapt(&mut self, dsack: bool, una: u64, next: u64, exiting: bool) {
         if self.dsack_round.is_some_and(|end| una >= end) {
             self.dsack_round = None;

@@ -1,7 +1,8 @@
-//! The receiving end: cumulative and selective acknowledgements, delayed or immediate, ECN echo, timestamp echo.
+//! The receiving end: cumulative and selective acknowledgements, delayed or immediate,
+//! ECN echo, timestamp echo.
 //!
-//! When to acknowledge: RFC 5681 section 4.2. Which blocks to report: RFC 2018 section 4. Duplicates: RFC 2883 section 4. ECN echo: RFC
-//! 3168 section 6.1.3. Which timestamp to echo: RFC 7323 section 4.3.
+//! When to acknowledge: RFC 5681 section 4.2. Which blocks to report: RFC 2018 section 4. Duplicates:
+//! RFC 2883 section 4. ECN echo: RFC 3168 section 6.1.3. Which timestamp to echo: RFC 7323 section 4.3.
 
 pub(crate) mod linux;
 mod marks;

@@ -1,4 +1,5 @@
-//! Round-trip estimation and the retransmission timeout (RFC 6298, or `tcp_rtt_estimator` of Linux's net/ipv4/tcp_input.c).
+//! Round-trip estimation and the retransmission timeout (RFC 6298, or `tcp_rtt_estimator` of
+//! Linux's net/ipv4/tcp_input.c).
 
 use bentpipe_cc::{Rtt, Span};
 

@@ -23,7 +23,8 @@ pub(crate) const DUP_THRESH: usize = 3;
 /// The first segment allocates room for this many segments.
 const SMALLEST: usize = 4;
 
-/// The scoreboard of one sender: segments `una` .. `next`. The fields that every acknowledgement needs come first.
+/// The scoreboard of one sender: segments `una` .. `next`. The fields that every
+/// acknowledgement needs come first.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Scoreboard {
@@ -198,7 +199,8 @@ impl Scoreboard {
         None
     }
 
-    /// RFC 6675 section 4, NextSeg rule 3: a segment that is not SACKed, below the highest SACKed one, not yet resent.
+    /// RFC 6675 section 4, NextSeg rule 3: a segment that is not SACKed, below the highest
+    /// SACKed one, not yet resent.
     pub(crate) fn next_doubtful(&self) -> Option<u64> {
         let mut from = self.marked.max(self.una).max(self.doubt_end);
         while let Some(seq) = self.sacked.next_clear(from, self.top[0].min(self.next)) {
@@ -247,8 +249,8 @@ impl Scoreboard {
         sent
     }
 
-    /// Takes the SACK blocks and the cumulative acknowledgement of one ACK. `known` holds the blocks of the last ACK and becomes
-    /// those of this one.
+    /// Takes the SACK blocks and the cumulative acknowledgement of one ACK. `known` holds the blocks of the
+    /// last ACK and becomes those of this one.
     #[inline]
     pub(crate) fn acknowledge(&mut self, ack: u64, sack: &Sack, known: &mut Sack) -> Delivered {
         let mut got = Delivered::default();

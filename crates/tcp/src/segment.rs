@@ -16,7 +16,8 @@ pub const MAX_BLOCKS: usize = 3;
 #[derive(Clone, Copy, Debug, Default, Eq)]
 pub struct Sack {
     blocks: [Block; MAX_BLOCKS],
-    /// Eight bytes wide like the blocks: this avoids a store-to-load forwarding stall when the blocks are copied.
+    /// Eight bytes wide like the blocks: this avoids a store-to-load forwarding stall
+    /// when the blocks are copied.
     len: u64,
 }
 

@@ -15,9 +15,10 @@
 //! | 8684 (Multipath TCP) | `sender/subflow.rs` |
 //! | draft-cheng-iccrg-delivery-rate-estimation | `delivery_rate.rs` |
 //!
-//! The controller owns the desired window, the sender the effective one. The order inside one ACK is: scoreboard, RTT, rate and round; an
-//! undo; congestion; the acknowledgement; `Life::Recovered`. Then the caller asks [`Sender::poll`] for segments. An ACK that ends one
-//! recovery and begins the next brings `Life::Recovered` first.
+//! The controller owns the desired window, the sender the effective one. The order inside one ACK is:
+//! scoreboard, RTT, rate and round; an undo; congestion; the acknowledgement; `Life::Recovered`. Then the
+//! caller asks [`Sender::poll`] for segments. An ACK that ends one recovery and begins the next brings
+//! `Life::Recovered` first.
 
 mod cached_decision;
 mod connection;
@@ -107,8 +108,8 @@ enum Probe {
     OfWindow,
 }
 
-/// The sender of one connection. The fields of the fast path come first, in this order. With ten thousand connections, most of the time
-/// goes into loading these cache lines.
+/// The sender of one connection. The fields of the fast path come first, in this order. With ten thousand
+/// connections, most of the time goes into loading these cache lines.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Sender {
@@ -120,13 +121,14 @@ pub struct Sender {
     watchful: bool,
     /// True if acknowledgements carry more than what has arrived: a window that changes, or a header.
     acks_carry_more: bool,
-    /// True if its segments carry headers ([`bentpipe_cc::Header`]). Each segment has its own header, so such segments never take the
-    /// fast paths.
+    /// True if its segments carry headers ([`bentpipe_cc::Header`]). Each segment has its own header, so such
+    /// segments never take the fast paths.
     headers: bool,
     /// True if SRTT follows the oldest segment that an ACK covers, as Linux's does.
     srtt_of_oldest: bool,
     pacing_waits: bool,
-    /// True if the application has written again after everything was acknowledged, and nothing has been sent since.
+    /// True if the application has written again after everything was acknowledged, and
+    /// nothing has been sent since.
     was_idle: bool,
     /// True if the controller orders extra segments.
     extra: bool,
@@ -173,7 +175,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender with `bytes` to transfer (`None`: as many as the connection takes). Many senders may share their options.
+    /// A sender with `bytes` to transfer (`None`: as many as the connection takes). Many senders
+    /// may share their options.
     pub fn new(options: impl Into<Arc<Options>>, cc: Box<dyn Controller>, bytes: Option<u64>) -> Self {
         let options = consistent(options.into());
         let mss = u64::from(options.mss.max(1));
@@ -296,7 +299,8 @@ impl Sender {
         self.board.una()
     }
 
-    /// Segments for which the scoreboard has room: the next power of two from the most that were ever outstanding.
+    /// Segments for which the scoreboard has room: the next power of two from the most
+    /// that were ever outstanding.
     pub fn room(&self) -> u64 {
         self.board.room()
     }
@@ -354,7 +358,8 @@ impl Sender {
         first.min(self.decision.deadline)
     }
 
-    /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, if there was one.
+    /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT
+    /// sample, if there was one.
     pub fn on_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
         if seg.sack.is_empty()
             && !seg.ece
@@ -365,15 +370,15 @@ impl Sender {
         self.on_ack_slow(now, seg, None)
     }
 
-    /// [`Sender::on_ack`] for an acknowledgement that lists the segments that its receiver misses. They are lost and go out again at
-    /// once.
+    /// [`Sender::on_ack`] for an acknowledgement that lists the segments that its receiver misses. They are
+    /// lost and go out again at once.
     pub fn on_snack(&mut self, now: Time, seg: &AckSegment, snack: &Snack) -> Option<Span> {
         self.on_ack_slow(now, seg, Some(snack))
     }
 
-    /// The losses that a SNACK reports. A segment that has been sent again counts as lost once more when a round trip has passed and the
-    /// receiver still misses it. This is the embargo of the reference implementation, which waits for SRTT. Here the wait is the longer
-    /// of SRTT and the latest sample.
+    /// The losses that a SNACK reports. A segment that has been sent again counts as lost once more when a
+    /// round trip has passed and the receiver still misses it. This is the embargo of the reference
+    /// implementation, which waits for SRTT. Here the wait is the longer of SRTT and the latest sample.
     #[cold]
     fn take_holes(&mut self, snack: &Snack) -> u64 {
         let embargo = self.flow.rtt.map_or(self.rto.rto(), |rtt| rtt.smoothed.max(rtt.latest));
@@ -381,9 +386,9 @@ impl Sender {
         snack.holes().map(|hole| self.board.miss(hole.start, hole.end, answered)).sum()
     }
 
-    /// As [`Sender::on_ack`], for an acknowledgement that rides on a data segment of the other direction (RFC 9293 section 3.8.6.3). It
-    /// is no duplicate, since a duplicate ACK carries no data (RFC 5681 section 2, condition b). With SACK its blocks report what has
-    /// arrived (RFC 6675 section 2).
+    /// As [`Sender::on_ack`], for an acknowledgement that rides on a data segment of the other direction
+    /// (RFC 9293 section 3.8.6.3). It is no duplicate, since a duplicate ACK carries no data (RFC 5681
+    /// section 2, condition b). With SACK its blocks report what has arrived (RFC 6675 section 2).
     pub fn on_riding_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
         let news = seg.ack > self.board.una() || !seg.sack.is_empty() || self.probe != Probe::No;
         if news { self.on_ack(now, seg) } else { None }
@@ -449,8 +454,8 @@ impl Sender {
         if advanced > 0 {
             self.recovery.clamp.iter_mut().for_each(|segments| *segments += delivered);
         }
-        // Only now is it known whether this is slow start: an undo may have made it so. An ACK that does not advance brings no
-        // growth (RFC 5681 section 3.2 step 1).
+        // Only now is it known whether this is slow start: an undo may have made it so. An ACK that does not
+        // advance brings no growth (RFC 5681 section 3.2 step 1).
         let counted = if advanced > 0 { self.growth_limit(timed_out) } else { 0 };
         ack.uncounted = ack.acked.saturating_sub(counted);
         if spared {
@@ -532,7 +537,8 @@ impl Sender {
         }
     }
 
-    /// The host learns something about the path at `now`, and passes it to the controller; [`Sender::poll`] then yields what may be sent.
+    /// The host learns something about the path at `now`, and passes it to the controller; [`Sender::poll`]
+    /// then yields what may be sent.
     pub fn on_hint(&mut self, now: Time, hint: Hint) {
         if self.is_done() {
             return; // the life of a finished transfer is over
@@ -551,8 +557,8 @@ impl Sender {
         self.headers
     }
 
-    /// Do acknowledgements carry more than what has arrived, so that none may go to [`Sender::on_ack`] alone? They also bring a window
-    /// ([`Sender::on_windowed_ack`]) or a header ([`Sender::on_header`]).
+    /// Do acknowledgements carry more than what has arrived, so that none may go to [`Sender::on_ack`] alone?
+    /// They also bring a window ([`Sender::on_windowed_ack`]) or a header ([`Sender::on_header`]).
     #[inline]
     pub fn acks_carry_more(&self) -> bool {
         self.acks_carry_more
@@ -573,7 +579,8 @@ impl Sender {
         header
     }
 
-    /// An acknowledgement that arrives at `now` has brought this header. Call it before reporting the acknowledgement itself.
+    /// An acknowledgement that arrives at `now` has brought this header. Call it before reporting
+    /// the acknowledgement itself.
     pub fn on_header(&mut self, now: Time, header: &Header) {
         if self.is_done() {
             return; // nobody counts the time after that

@@ -104,8 +104,8 @@ mod tests {
         snack.holes().map(|hole| (hole.start, hole.end)).collect()
     }
 
-    /// 10 and 11 are missing, 12 and 13 are there, 14 is missing, 15 is there, 16 to 18 are missing, 19 is there. The vector begins with 12:
-    /// 1 1 0 1 0 0 0 1.
+    /// 10 and 11 are missing, 12 and 13 are there, 14 is missing, 15 is there, 16 to 18 are missing, 19 is
+    /// there. The vector begins with 12: 1 1 0 1 0 0 0 1.
     #[test]
     fn a_hole_and_a_vector() {
         let arrived = [12, 13, 15, 19];

@@ -1,4 +1,5 @@
-//! Was a retransmission timeout spurious? F-RTO (RFC 5682) and Eifel (RFC 3522). Was a fast recovery? D-SACK (RFC 3708).
+//! Was a retransmission timeout spurious? F-RTO (RFC 5682) and Eifel (RFC 3522). Was a fast
+//! recovery? D-SACK (RFC 3708).
 
 use bentpipe_cc::Decision;
 
@@ -59,7 +60,8 @@ impl Suspicion {
         Self { how, state: State::Idle, before: None, resent: None }
     }
 
-    /// A timeout; `before` is `None` if it is not the first in a row (RFC 5682 section 2.1 step 1 forbids repeated use).
+    /// A timeout; `before` is `None` if it is not the first in a row (RFC 5682 section 2.1
+    /// step 1 forbids repeated use).
     pub(crate) fn on_timeout(&mut self, before: Option<Before>) {
         self.before = before.filter(|_| self.how != SpuriousTimeout::Off).map(Box::new);
         self.resent = None;
@@ -92,7 +94,8 @@ impl Suspicion {
         self.state == State::Second
     }
 
-    /// Nothing new may be sent: without a single new segment F-RTO cannot tell (RFC 5682 section 2.1 step 2b).
+    /// Nothing new may be sent: without a single new segment F-RTO cannot tell
+    /// (RFC 5682 section 2.1 step 2b).
     pub(crate) fn no_new(&mut self) {
         self.state = if self.state == (State::New { left: 1 }) { State::Second } else { State::Idle };
     }
@@ -103,8 +106,8 @@ impl Suspicion {
         }
     }
 
-    /// An acknowledgement after a timeout: did it advance, does it cover all that was outstanding at the timeout, and which
-    /// timestamp does it echo?
+    /// An acknowledgement after a timeout: did it advance, does it cover all that was outstanding at the
+    /// timeout, and which timestamp does it echo?
     pub(crate) fn on_ack(&mut self, advanced: bool, covers_all: bool, tsecr: u32) -> Verdict {
         let verdict = match (self.state, self.how) {
             (State::Idle, _) => return Verdict::Open,

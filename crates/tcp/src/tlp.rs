@@ -55,8 +55,8 @@ impl Probing {
         self.end.is_none() && self.measured
     }
 
-    /// `TLP_calc_PTO` of section 7.2. `delay`: how long the receiver may delay the ACK of a single segment in flight; `rto`:
-    /// when the retransmission timer expires.
+    /// `TLP_calc_PTO` of section 7.2. `delay`: how long the receiver may delay the ACK of a single segment in
+    /// flight; `rto`: when the retransmission timer expires.
     pub(crate) fn schedule(&mut self, now: Time, srtt: Span, delay: Span, rto: Time) {
         let wait = srtt + srtt + delay;
         self.deadline = Some((now + wait).min(rto));

@@ -1,31 +1,38 @@
-//! A-LIAD: M. Shin, M. Park, D. Oh, B. Kim, J. Lee: Adaptive Logarithmic Increase Congestion Control Algorithm for Satellite
-//! Networks, KSII Transactions on Internet and Information Systems 8(8), 2014.
+//! A-LIAD: M. Shin, M. Park, D. Oh, B. Kim, J. Lee: Adaptive Logarithmic Increase Congestion Control
+//! Algorithm for Satellite Networks, KSII Transactions on Internet and Information Systems 8(8), 2014.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40. alpha is fitted for RTTs of 25 to 600 ms (to 0.02 %; to 0.6 % from 5 ms to 1 s)
-//! and clamped beyond 5 ms and 1 s. The estimate of the initial ssthresh needs a sender that does not pace.
-//! Equations: (1), (2) hybrid slow start -> `slow_start`; (3) delay-based max-probing and (5), (6) logarithmic increase ->
-//! `avoid`, by [`Approach`]. (7) adaptive decrease -> `shrink`; (11) alpha of the RTT, by a fit -> [`alpha_of`]. (4) is the
-//! closed form of (5), and (8) to (10) lead to (11).
+//! Unit: segments. Valid for 1 <= cwnd < 2^40. alpha is fitted for RTTs of 25 to 600 ms (to 0.02 %; to
+//! 0.6 % from 5 ms to 1 s) and clamped beyond 5 ms and 1 s. The estimate of the initial ssthresh needs a
+//! sender that does not pace.
+//! Equations: (1), (2) hybrid slow start -> `slow_start`; (3) delay-based max-probing and (5), (6)
+//! logarithmic increase -> `avoid`, by [`Approach`]. (7) adaptive decrease -> `shrink`; (11) alpha of the
+//! RTT, by a fit -> [`alpha_of`]. (4) is the closed form of (5), and (8) to (10) lead to (11).
 //! Deviations and decisions:
-//!  * eq. 6 ACK by ACK is not eq. 5 and loses the equal epochs that the paper claims: `ack_mode` chooses, eq. 5 by default. The
-//!    choice holds for eq. 2 and 3 too, which are the same rule with half of the gap per round trip.
-//!  * eq. 2 and 3 stall before their targets: growth is at least one segment per round trip, and slow start ends at T - 1.
-//!  * eq. 3's second branch adds a segment per ACK, but the text calls it linear: one per round trip; `probe = "eq3"` is
-//!    literal.
-//!  * RTTmax in eq. 7 is the largest since the last congestion, of ACKs outside recovery: the largest RTT ever would cut at
-//!    every later random loss by the depth of the buffer. `decrease` also offers that and a constant. beta is at most
-//!    `beta_max`, 1/2 by default; eq. 7 has no bound, which is `beta_max = 1`.
-//!  * Wmax is the window of the loss, also below the last Wmax. Eq. 4 to 6 never exceed Wmax, and of a window that reaches it
-//!    without a loss the paper says nothing. Both grow by one segment per round trip then. With `at_w_max = "probe"`
-//!    max-probing (eq. 3) begins anew, with the ssthresh that the last loss has set: towards 2 (1 - beta) Wmax.
+//!  * eq. 6 ACK by ACK is not eq. 5 and loses the equal epochs that the paper claims: `ack_mode`
+//!    chooses, eq. 5 by default. The choice holds for eq. 2 and 3 too, which are the same rule with half
+//!    of the gap per round trip.
+//!  * eq. 2 and 3 stall before their targets: growth is at least one segment per round trip, and
+//!    slow start ends at T - 1.
+//!  * eq. 3's second branch adds a segment per ACK, but the text calls it linear: one per round trip;
+//!    `probe = "eq3"` is literal.
+//!  * RTTmax in eq. 7 is the largest since the last congestion, of ACKs outside recovery: the largest RTT
+//!    ever would cut at every later random loss by the depth of the buffer. `decrease` also offers that and a
+//!    constant. beta is at most `beta_max`, 1/2 by default; eq. 7 has no bound, which is `beta_max = 1`.
+//!  * Wmax is the window of the loss, also below the last Wmax. Eq. 4 to 6 never exceed Wmax, and of a window
+//!    that reaches it without a loss the paper says nothing. Both grow by one segment per round trip then.
+//!    With `at_w_max = "probe"` max-probing (eq. 3) begins anew, with the ssthresh that the last loss has
+//!    set: towards 2 (1 - beta) Wmax.
 //!  * after a timeout T = (1 - beta) W and exponential slow start leads there; Wmax is kept.
-//!  * alpha is that of SRTT when the epoch begins. The reference is the paper's 75 ms with beta = 0.46 and a packet error rate
-//!    of 1e-8, which give its constant 1.5787. Before an RTT sample alpha is 2 and beta 1/2.
-//!  * "Hoe's estimation" is a packet-pair estimate, renewed every round of slow start; it replaces a given ssthresh.
-//!  * ECN is answered as a loss. In congestion avoidance that no slow start led to, max-probing starts from T.
+//!  * alpha is that of SRTT when the epoch begins. The reference is the paper's 75 ms with
+//!    beta = 0.46 and a packet error rate of 1e-8, which give its constant 1.5787. Before an RTT sample
+//!    alpha is 2 and beta 1/2.
+//!  * "Hoe's estimation" is a packet-pair estimate, renewed every round of slow start; it
+//!    replaces a given ssthresh.
+//!  * ECN is answered as a loss. In congestion avoidance that no slow start led to,
+//!    max-probing starts from T.
 //!
-//! At RTTs above 0.4 s alpha exceeds 60. One round trip after a single loss the window is back, and losses far apart do not
-//! lower it.
+//! At RTTs above 0.4 s alpha exceeds 60. One round trip after a single loss the window is back, and losses
+//! far apart do not lower it.
 
 use crate::algorithms::hoe::Hoe;
 use crate::algorithms::logarithmic::{ACK_MODE, Approach};
@@ -77,7 +84,8 @@ impl Decrease {
 enum LiadStage {
     /// Before congestion avoidance.
     Start,
-    /// Max-probing up to twice the ssthresh: that of slow start, or that of the last loss with `at_w_max = "probe"`.
+    /// Max-probing up to twice the ssthresh: that of slow start, or that of the last loss
+    /// with `at_w_max = "probe"`.
     Probe { ssthresh: f64 },
     /// Logarithmic increase.
     Log { w_max: f64 },

@@ -1,18 +1,22 @@
-//! AIMD(a, b), additive increase and multiplicative decrease with any coefficients: S. Jin, L. Guo, I. Matta, A. Bestavros:
-//! A Spectrum of TCP-friendly Window-based Congestion Control Algorithms, IEEE/ACM Transactions on Networking, 2003
-//! (sections 2 and 3). AIMD(1, 1/2) is Reno's window.
+//! AIMD(a, b), additive increase and multiplicative decrease with any coefficients: S. Jin, L. Guo, I. Matta,
+//! A. Bestavros: A Spectrum of TCP-friendly Window-based Congestion Control Algorithms, IEEE/ACM Transactions
+//! on Networking, 2003 (sections 2 and 3). AIMD(1, 1/2) is Reno's window.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40; as friendly as Reno for a = 3b / (2 - b).
-//! Equations: W + a per round trip -> `avoid`; W - b W at a loss -> `backoff`; eq. (4) with k = 0, l = 1 gives
-//! a = 3b / (2 - b) -> [`friendly`].
+//! Equations: W + a per round trip -> `avoid`; W - b W at a loss -> `backoff`; eq. (4) with k = 0, l = 1
+//! gives a = 3b / (2 - b) -> [`friendly`].
 //! Decisions:
-//!  * `a` is the friendly one, 3b / (2 - b), unless given. The paper's runs round it: AIMD(1/5, 1/8) and AIMD(1/10, 1/16).
-//!  * a loss in slow start halves (`ss_beta`): a cut by b = 1/16 leaves the queue full, and the next round loses again. ns-2
-//!    halves there, too (`TcpAgent::slowdown` in ns-2.35's tcp.cc). With `ss_beta = 0` the cut is b.
-//!  * a timeout sets ssthresh to half of the window (RFC 5681 section 3.1, eq. 4; `slowdown` halves likewise). The paper has
-//!    "the same timeout mechanism as standard TCP" (section 6.1.1). FlightSize is the window here, as in Reno.
-//!  * `slowdown` has two more rules. The first cut of a connection halves (`first_decrease_`): `halve_first`. Without
-//!    `precisionReduce_`, the default until 2006, the window is cut to int(d int(W)): `whole_cuts`. Both are off.
+//!  * `a` is the friendly one, 3b / (2 - b), unless given. The paper's runs round it: AIMD(1/5,
+//!    1/8) and AIMD(1/10, 1/16).
+//!  * a loss in slow start halves (`ss_beta`): a cut by b = 1/16 leaves the queue full, and the next
+//!    round loses again. ns-2 halves there, too (`TcpAgent::slowdown` in ns-2.35's tcp.cc). With
+//!    `ss_beta = 0` the cut is b.
+//!  * a timeout sets ssthresh to half of the window (RFC 5681 section 3.1, eq. 4; `slowdown` halves
+//!    likewise). The paper has "the same timeout mechanism as standard TCP" (section 6.1.1). FlightSize is
+//!    the window here, as in Reno.
+//!  * `slowdown` has two more rules. The first cut of a connection halves (`first_decrease_`):
+//!    `halve_first`. Without `precisionReduce_`, the default until 2006, the window is cut to int(d int(W)):
+//!    `whole_cuts`. Both are off.
 //!  * ECN is answered as a loss.
 //!  * a report of many segments is applied at once, as Reno's.
 
@@ -159,8 +163,9 @@ mod tests {
         }
     }
 
-    /// Table 3 for b = 1/16: from 11 to 22 segments in (m - 1) W / a = 113.7 round trips (117.3 with a = 3b/2), and log(1/2)
-    /// / log(1 - b) = 10.74 losses to go down by half. AIMD(1, 1/2) takes 11 round trips.
+    /// Table 3 for b = 1/16: from 11 to 22 segments in (m - 1) W / a = 113.7 round trips (117.3
+    /// with a = 3b/2), and log(1/2) / log(1 - b) = 10.74 losses to go down by half. AIMD(1,
+    /// 1/2) takes 11 round trips.
     #[test]
     fn aggressiveness_and_responsiveness() {
         for (given, rounds) in [
@@ -200,8 +205,8 @@ mod tests {
         near(rig.secs(), 291.0, 0.003);
     }
 
-    /// Table 2, time to efficiency: windows of 12.7 and 31 segments add up to 110 after (W - W1 - W2) / 2a = 342.6 round
-    /// trips.
+    /// Table 2, time to efficiency: windows of 12.7 and 31 segments add up to 110 after
+    /// (W - W1 - W2) / 2a = 342.6 round trips.
     #[test]
     fn two_flows_fill_the_path_in_343_round_trips() {
         let mut flows = [of(0.0625, 12.7, 2.0), of(0.0625, 31.0, 2.0)];
@@ -254,8 +259,8 @@ mod tests {
         }
     }
 
-    /// ns-2 without `precisionReduce_`: int(d int(W)). AIMD(1/16) goes from 5.9 to int(15/16 * 5) = 4 segments, IIAD to int(5 - 2/3)
-    /// = 4; half of 5 is 2.
+    /// ns-2 without `precisionReduce_`: int(d int(W)). AIMD(1/16) goes from 5.9 to
+    /// int(15/16 * 5) = 4 segments, IIAD to int(5 - 2/3) = 4; half of 5 is 2.
     #[test]
     fn cuts_can_be_whole_numbers() {
         let of = |id, more: &[(&'static str, Value)], t| {

@@ -6,9 +6,9 @@
 /// comment above it says what the parameter does. A flag has only a default. A row `use PARAM, ...;` lists
 /// parameters that have no field of their own. The registry has the parameters in the order of the rows.
 ///
-/// `state` has all other fields. Each begins with the value given, or with the default of its type. To compute
-/// values, `state(args, ...)` names the arguments of `new`; the parameters and the fields above have their
-/// names.
+/// `state` has all other fields. Each begins with the value given, or with the default of its type.
+/// To compute values, `state(args, ...)` names the arguments of `new`; the parameters and the
+/// fields above have their names.
 macro_rules! algorithm {
     (@rows $head:tt [$($param:expr,)*] $fields:tt $new:tt $state:tt { use $($more:expr),+; $($rows:tt)* }) => {
         algorithm!(@rows $head [$($param,)* $($more,)+] $fields $new $state { $($rows)* });

@@ -1,4 +1,5 @@
-//! AvgRTT of SCPS-TP and HSWA-TCP (X. Ge, F. Y. Li, F. Reichert, section II): the mean of a round, or of all segments "until currently transmitted".
+//! AvgRTT of SCPS-TP and HSWA-TCP (X. Ge, F. Y. Li, F. Reichert, section II): the mean of a round, or of all
+//! segments "until currently transmitted".
 
 use crate::algorithms::prelude::*;
 use crate::report::RttSample;

@@ -1,17 +1,22 @@
-//! BALIA, Balanced Linked Adaptation (Q. Peng, A. Walid, J. Hwang, S. H. Low, IEEE/ACM Trans. Networking 2016;
-//! draft-walid-mptcp-congestion-control): between LIA, which is friendly but slow to balance, and OLIA, which may be slow to respond.
+//! BALIA, Balanced Linked Adaptation (Q. Peng, A. Walid, J. Hwang, S. H. Low, IEEE/ACM Trans. Networking
+//! 2016; draft-walid-mptcp-congestion-control): between LIA, which is friendly but slow to balance, and OLIA,
+//! which may be slow to respond.
 //!
 //! Unit: segments. Valid for 1 <= w < 2^40.
-//! Equations, as the authors' implementation for Linux has them (multipath-tcp/mptcp, net/mptcp/mptcp_balia.c at 0075cb4d), where they
-//! were read; the draft's text was not at hand. With x_r = w_r / rtt_r and alpha_r = max x_k / x_r:
-//!  * for each ACK w_r grows by x_r / (rtt_r (sum of x_k)^2) * (1 + alpha_r) / 2 * (4 + alpha_r) / 5 ([`Balia::increase`])
+//! Equations, as the authors' implementation for Linux has them (multipath-tcp/mptcp, net/mptcp/mptcp_balia.c
+//! at 0075cb4d), where they were read; the draft's text was not at hand. With x_r = w_r / rtt_r and
+//! alpha_r = max x_k / x_r:
+//!  * for each ACK w_r grows by x_r / (rtt_r (sum of
+//!    x_k)^2) * (1 + alpha_r) / 2 * (4 + alpha_r) / 5 ([`Balia::increase`])
 //!  * a loss takes w_r / 2 * min(alpha_r, 1.5) ([`Balia::keeps`])
 //!  * slow start is that of RFC 5681
 //!
 //! Deviations:
-//!  * `per = "segment"` counts each acknowledged segment instead, as Reno does here. With delayed ACKs that is twice the growth: two subflows
-//!    beside one Reno through 12 Mbit/s and RED take 1.08 of its rate, and 0.85 if ACKs count.
-//!  * alpha_r is a real number; Linux divides integers. Both are computed for each ACK and each loss, Linux does so once a window.
+//!  * `per = "segment"` counts each acknowledged segment instead, as Reno does here. With delayed ACKs
+//!    that is twice the growth: two subflows beside one Reno through 12 Mbit/s and RED take 1.08 of its
+//!    rate, and 0.85 if ACKs count.
+//!  * alpha_r is a real number; Linux divides integers. Both are computed for each ACK and each loss,
+//!    Linux does so once a window.
 //!  * after a timeout ssthresh is that of a loss, as Linux does, and the window is one segment.
 
 use crate::algorithms::coupled::{Coupled, Coupling, Path};
@@ -70,8 +75,9 @@ mod tests {
     use crate::event::Congestion;
     use crate::rig::near;
 
-    /// By hand: x = 200 and 100 segments a second, both 100 ms. On the faster path alpha = 1: it grows by 200 / (0.1 * 90000) = 0.022222
-    /// and keeps half. On the slower alpha = 2: 100 / 9000 * 3/2 * 6/5 = 0.02, and it keeps 1 - 0.75 of its window.
+    /// By hand: x = 200 and 100 segments a second, both 100 ms. On the faster path alpha = 1: it grows by
+    /// 200 / (0.1 * 90000) = 0.022222 and keeps half. On the slower alpha = 2: 100 / 9000 * 3/2 * 6/5 = 0.02,
+    /// and it keeps 1 - 0.75 of its window.
     #[test]
     fn the_slower_path_grows_by_more_and_gives_up_more() {
         let mut fast = on_paths("balia", 0, &[(20.0, 0.1, 0), (10.0, 0.1, 0)]);

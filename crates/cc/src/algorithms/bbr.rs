@@ -1,10 +1,13 @@
-//! BBR, version 1: N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson: BBR: Congestion-Based Congestion Control, ACM
-//! Queue 14(5), 2016; as in tcp_bbr.c of Linux 6.1, which is what runs on the Internet under that name.
+//! BBR, version 1: N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson: BBR: Congestion-Based
+//! Congestion Control, ACM Queue 14(5), 2016; as in tcp_bbr.c of Linux 6.1, which is what runs on the
+//! Internet under that name.
 //!
-//! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s and random loss p with (1 - p) probe_gain > 1 (20 %). Reports
-//! must cover much less than a round trip, as their rate samples show the end of a round.
-//! Model: BtlBw = max of the delivery-rate samples of `bw_window` rounds. RTprop = min RTT of `rtprop_window`; BDP = BtlBw
-//! RTprop. pacing = gain 0.99 BtlBw; cwnd -> gain BDP + 3 quanta (+ 2 segments in the phase of 1.25) + ACK aggregation.
+//! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s and random loss p with (1 - p)
+//! probe_gain > 1 (20 %). Reports must cover much less than a round trip, as their rate samples
+//! show the end of a round.
+//! Model: BtlBw = max of the delivery-rate samples of `bw_window` rounds. RTprop = min RTT of
+//! `rtprop_window`; BDP = BtlBw RTprop. pacing = gain 0.99 BtlBw; cwnd -> gain BDP + 3 quanta (+ 2 segments
+//! in the phase of 1.25) + ACK aggregation.
 //!
 //! | mode      | pacing gain           | cwnd gain     | ends when                                                    |
 //! |-----------|-----------------------|---------------|--------------------------------------------------------------|
@@ -13,21 +16,27 @@
 //! | PROBE_BW  | 1.25, 0.75, six times 1 | 2           | a phase lasts RTprop; 1.25 also until a loss or 1.25 BDP in flight; 0.75 at most until in flight <= BDP |
 //! | PROBE_RTT | 1                     | 4 segments    | after 200 ms and one round with 4 segments; entered when no smaller RTT was seen for 10 s |
 //!
-//! Loss does not touch the model. Fast recovery: one round of packet conservation, cwnd = in flight + acked; the window from
-//! before comes back when recovery ends. If the ACK that ends a recovery begins the next, or a retransmission is lost, the old
-//! one continues: Linux's BBR does not see the state between. Timeout: one segment, and the window comes back likewise.
+//! Loss does not touch the model. Fast recovery: one round of packet conservation, cwnd = in flight + acked;
+//! the window from before comes back when recovery ends. If the ACK that ends a recovery begins the next, or
+//! a retransmission is lost, the old one continues: Linux's BBR does not see the state between. Timeout: one
+//! segment, and the window comes back likewise.
 //! Decisions and deviations:
-//!  * the phase in which PROBE_BW begins is random in Linux, and never the one of 0.75. Here it is the parameter `phase`, or
-//!    follows from the instant (its microseconds modulo seven), which sets flows apart that do not run in step.
-//!  * an RTT equal to RTprop does not renew it (Linux since 2018; the paper's <= would never probe on a path without jitter).
-//!  * a controller cannot mark its sender as short of data, as Linux does during PROBE_RTT. Samples of segments sent then are
-//!    recognised by `prior_delivered` and taken only if they raise BtlBw.
-//!  * the smallest RTT of a report counts when RTprop has expired; which RTTs were measured on a delayed ACK is not known.
-//!  * a timeout does not reset the search for the plateau of STARTUP (Linux does; draft-cardwell-iccrg-bbr-00 does not). A sender
-//!    without RACK repairs lost retransmissions by timeouts, and STARTUP, which loses most, would go on for long.
-//!  * gains are real numbers (Linux: multiples of 1/256). The cwnd is not rounded up to an even number of segments.
-//!  * Linux's policer detector (lt_bw; above a loss rate of 50/256) is left out. It would take a random loss above 20 % for a
-//!    policer, where the algorithm is out of its range anyway.
+//!  * the phase in which PROBE_BW begins is random in Linux, and never the one of 0.75. Here it is the
+//!    parameter `phase`, or follows from the instant (its microseconds modulo seven), which sets flows apart
+//!    that do not run in step.
+//!  * an RTT equal to RTprop does not renew it (Linux since 2018; the paper's <= would never probe
+//!    on a path without jitter).
+//!  * a controller cannot mark its sender as short of data, as Linux does during PROBE_RTT. Samples of
+//!    segments sent then are recognised by `prior_delivered` and taken only if they raise BtlBw.
+//!  * the smallest RTT of a report counts when RTprop has expired; which RTTs were measured on a
+//!    delayed ACK is not known.
+//!  * a timeout does not reset the search for the plateau of STARTUP (Linux does; draft-cardwell-iccrg-bbr-00
+//!    does not). A sender without RACK repairs lost retransmissions by timeouts, and STARTUP, which loses
+//!    most, would go on for long.
+//!  * gains are real numbers (Linux: multiples of 1/256). The cwnd is not rounded up to an
+//!    even number of segments.
+//!  * Linux's policer detector (lt_bw; above a loss rate of 50/256) is left out. It would take a random loss
+//!    above 20 % for a policer, where the algorithm is out of its range anyway.
 //!  * ECN is ignored, as in Linux.
 
 use alloc::boxed::Box;
@@ -50,7 +59,8 @@ pub(crate) const ENTRY: Entry = Entry {
     build: |args, start| Box::new(Bbr::new(args, start, Plain)),
 };
 
-/// The parameters that algorithms built on this one share. [`RTPROP_WINDOW`] is the name of one whose default differs.
+/// The parameters that algorithms built on this one share. [`RTPROP_WINDOW`] is the name of
+/// one whose default differs.
 pub(crate) const STARTUP_GAIN: Param = Param::number("startup_gain", 2.885, 1.0..=10.0)
     .about("pacing and cwnd gain of STARTUP, 2 / ln 2; DRAIN paces at 1 / that");
 pub(crate) const PROBE_GAIN: Param = Param::number("probe_gain", 1.25, 1.0..=2.0)
@@ -203,8 +213,8 @@ impl<E: Extension> Bbr<E> {
         n.saturating_mul(u64::from(self.mss))
     }
 
-    /// `gain` BDPs plus the bytes that the ends hold up, and two segments more in the phase that probes: a gain of 1.25 is no
-    /// whole segment on the smallest paths (Linux, `bbr_quantization_budget`).
+    /// `gain` BDPs plus the bytes that the ends hold up, and two segments more in the phase that probes: a
+    /// gain of 1.25 is no whole segment on the smallest paths (Linux, `bbr_quantization_budget`).
     fn inflight(&self, gain: f64) -> u64 {
         self.inflight_at(self.bw.get(), gain)
     }
@@ -224,7 +234,8 @@ impl<E: Extension> Bbr<E> {
             Mode::Startup | Mode::ProbeBw(_) if self.filled => self.cwnd_gain,
             _ => self.startup_gain,
         };
-        // Most ACKs change none of these. Without this memo `inflight` takes 11 % of the CPU time of a run with BBR, with it 1 %.
+        // Most ACKs change none of these. Without this memo `inflight` takes 11 % of the CPU time of a
+        // run with BBR, with it 1 %.
         let bw = self.extension.bw(self.bw.get());
         let of = (gain, bw, self.rtprop, self.pacer.rate(), self.mode == Mode::ProbeBw(0));
         match self.last_target {
@@ -302,8 +313,8 @@ impl<E: Extension> Bbr<E> {
             self.rtprop_at = flow.now;
         }
         if !self.idle && self.extension.begins_probe_rtt(self.mode, expired) {
-            // The mode is set before the window is saved, so the window of the last save counts if it is greater (Linux,
-            // `bbr_update_min_rtt` and `bbr_save_cwnd`; `leocc.c` as well).
+            // The mode is set before the window is saved, so the window of the last save counts if it is
+            // greater (Linux, `bbr_update_min_rtt` and `bbr_save_cwnd`; `leocc.c` as well).
             self.mode = Mode::ProbeRtt;
             self.save_window();
             self.probe_rtt_end = None;
@@ -397,8 +408,8 @@ impl<E: Extension> Bbr<E> {
         self.cwnd = self.cwnd.clamp(self.segments(1), most);
     }
 
-    /// Is `why` one more loss of a fast recovery that goes on? True if it follows in the ACK that ended one, since Linux's BBR
-    /// does not see the state between, or if a retransmission was lost.
+    /// Is `why` one more loss of a fast recovery that goes on? True if it follows in the ACK that ended one,
+    /// since Linux's BBR does not see the state between, or if a retransmission was lost.
     fn continues(&self, flow: &Flow, why: Congestion) -> bool {
         let again = self.kept.repairing() && flow.phase == Phase::Recovery;
         why == Congestion::Loss && (again || self.recovered_at == Some(flow.now))

@@ -1,8 +1,9 @@
-//! BBR, version 2: N. Cardwell, Y. Cheng, S. Hassas Yeganeh, I. Swett, V. Jacobson: BBR Congestion Control, IRTF,
-//! draft-cardwell-iccrg-bbr-congestion-control-02, 2022; google/bbr, branch v2alpha (tcp_bbr2.c).
+//! BBR, version 2: N. Cardwell, Y. Cheng, S. Hassas Yeganeh, I. Swett, V. Jacobson: BBR Congestion Control,
+//! IRTF, draft-cardwell-iccrg-bbr-congestion-control-02, 2022; google/bbr, branch v2alpha (tcp_bbr2.c).
 //!
-//! Unit, range, model, bounds and decisions as in `bbr3.rs`, whose code this is with the rules of its predecessor ([`RULES`]).
-//! Where the draft and the code differ, the code counts, since it was read (in a copy of the branch) and the draft was not.
+//! Unit, range, model, bounds and decisions as in `bbr3.rs`, whose code this is with the rules of its
+//! predecessor ([`RULES`]). Where the draft and the code differ, the code counts, since it was read (in a
+//! copy of the branch) and the draft was not.
 //!
 //! | state    | pacing | cwnd  | ends when                                                                          |
 //! |----------|--------|-------|------------------------------------------------------------------------------------|
@@ -14,10 +15,11 @@
 //! | UP       | 1.25   | 2     | after one min_rtt with 1.25 BDP in flight, over 2 % lost, or (after a probe that lost too much) inflight_hi is reached |
 //! | ProbeRTT | 1      | 0.5   | as in version 3                                                                    |
 //!
-//! What became of the functions: `bbr_check_full_bw_reached` -> `Bbr3::check_full`, `bbr_check_drain` -> `leave_startup`,
-//! `bbr2_check_loss_too_high_in_startup` and `bbr2_handle_queue_too_high_in_startup` -> `check_startup_losses`,
-//! `bbr2_adapt_lower_bounds` -> `lower_bounds`, `bbr2_adapt_upper_bounds` -> `adapt_long_term`, `bbr2_update_cycle_phase` ->
-//! `advance_cycle`, `bbr2_skb_marked_lost` -> `note_losses`.
+//! What became of the functions: `bbr_check_full_bw_reached` -> `Bbr3::check_full`,
+//! `bbr_check_drain` -> `leave_startup`, `bbr2_check_loss_too_high_in_startup` and
+//! `bbr2_handle_queue_too_high_in_startup` -> `check_startup_losses`,
+//! `bbr2_adapt_lower_bounds` -> `lower_bounds`, `bbr2_adapt_upper_bounds` -> `adapt_long_term`,
+//! `bbr2_update_cycle_phase` -> `advance_cycle`, `bbr2_skb_marked_lost` -> `note_losses`.
 //!
 //! Differences that are left as in version 3:
 //!  * UP's window credit survives an ACK that the window did not limit.
@@ -85,8 +87,8 @@ mod tests {
         near(pipe.probe("max_bw_bytes_per_s"), 1e6, 0.02);
     }
 
-    /// A probe ends when 1.25 BDP are in flight after a round trip: the queue then is a quarter of the BDP, 25 segments and the
-    /// few that make up the quantum.
+    /// A probe ends when 1.25 BDP are in flight after a round trip: the queue then is a quarter of the BDP,
+    /// 25 segments and the few that make up the quantum.
     #[test]
     fn a_probe_ends_at_a_quarter_of_a_bdp_in_the_queue() {
         let mut pipe = Pipe::new("bbr2", &[], 0.1, 0.0);
@@ -96,8 +98,8 @@ mod tests {
         assert!((15.0..45.0).contains(&most), "{most}");
     }
 
-    /// What the bound is for: at 10 % of loss each probe is taken for too much, and inflight_hi falls far below the two BDP
-    /// that version 1 would keep in flight; at 0.5 % it does not hold the flow back.
+    /// What the bound is for: at 10 % of loss each probe is taken for too much, and inflight_hi falls far
+    /// below the two BDP that version 1 would keep in flight; at 0.5 % it does not hold the flow back.
     #[test]
     fn losses_above_the_threshold_bound_inflight_hi_and_below_it_do_not() {
         let run = |loss: f64| {

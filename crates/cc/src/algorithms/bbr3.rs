@@ -1,11 +1,12 @@
-//! BBR, version 3: N. Cardwell, I. Swett, J. Beshay (eds.): BBR Congestion Control, draft-ietf-ccwg-bbr; compared with the code
-//! in google/bbr, branch v3.
+//! BBR, version 3: N. Cardwell, I. Swett, J. Beshay (eds.): BBR Congestion Control, draft-ietf-ccwg-bbr;
+//! compared with the code in google/bbr, branch v3.
 //!
-//! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s and reports of much less than a round trip. Random loss
-//! must be below 2 %; above, every probe takes it for congestion.
-//! Model: max_bw over two probing cycles, min_rtt over 10 s. Bounds from congestion: short-term bw_lo and inflight_lo,
-//! forgotten before each probe, and long-term inflight_hi. Then bw = min(max_bw, bw_lo) and BDP = bw min_rtt.
-//! pacing = gain 0.99 bw; cwnd -> gain BDP + ACK aggregation, at least 3 quanta, within the bounds.
+//! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s and reports of much less than a round
+//! trip. Random loss must be below 2 %; above, every probe takes it for congestion.
+//! Model: max_bw over two probing cycles, min_rtt over 10 s. Bounds from congestion: short-term bw_lo
+//! and inflight_lo, forgotten before each probe, and long-term inflight_hi. Then bw = min(max_bw,
+//! bw_lo) and BDP = bw min_rtt. pacing = gain 0.99 bw; cwnd -> gain BDP + ACK aggregation, at least 3
+//! quanta, within the bounds.
 //!
 //! | state    | pacing | cwnd | ends when                                                                        |
 //! |----------|--------|------|----------------------------------------------------------------------------------|
@@ -17,18 +18,23 @@
 //! | UP       | 1.25   | 2.25 | three rounds without growth by 1/4, over 2 % lost, or (after a probe that lost too much) inflight_hi is reached |
 //! | ProbeRTT | 1      | 0.5  | 200 ms and one round; entered when no smaller RTT was seen for 5 s               |
 //!
-//! `bounds.rs` holds the effect of losses on the model, `cycle.rs` the phases of ProbeBW, `rules.rs` what differs in version 2 (`bbr2.rs`).
+//! `bounds.rs` holds the effect of losses on the model, `cycle.rs` the phases of ProbeBW, `rules.rs` what
+//! differs in version 2 (`bbr2.rs`).
 //! Decisions and deviations:
-//!  * the waits drawn at random (2 + U(0, 1) s, and 0 or 1 rounds) are a multiplicative hash of the nanosecond at which DOWN
-//!    begins. This sets flows apart that do not run in step.
-//!  * a sender reports the amount lost, not the segments. "Lost since the segment was sent" and its flight are those of the
-//!    newest segment that the same ACK delivers. An ACK that reports losses counts as one range of lost segments.
-//!  * no packet conservation: fast recovery keeps the window, within the bounds. A timeout: one segment, and the window
-//!    returns when recovery ends. The flight of a timeout counts as lost where the bounds are concerned, inflight_lo follows
-//!    from the window before it, and the search for the plateau begins anew (google/bbr, `bbr_set_state`).
-//!  * a loss that a tail loss probe repaired reaches the bounds as one lost segment (`bbr_run_loss_probe_recovery`).
-//!  * state for an undo is saved when an episode begins (OnEnterFastRecovery, OnEnterRTO), not again in each of its rounds as
-//!    NoteLoss has it. Undo gives back the bounds. It returns to Startup, or to REFILL for UP, if losses had ended that state.
+//!  * the waits drawn at random (2 + U(0, 1) s, and 0 or 1 rounds) are a multiplicative hash of the
+//!    nanosecond at which DOWN begins. This sets flows apart that do not run in step.
+//!  * a sender reports the amount lost, not the segments. "Lost since the segment was sent" and its
+//!    flight are those of the newest segment that the same ACK delivers. An ACK that reports losses
+//!    counts as one range of lost segments.
+//!  * no packet conservation: fast recovery keeps the window, within the bounds. A timeout: one segment, and
+//!    the window returns when recovery ends. The flight of a timeout counts as lost where the bounds are
+//!    concerned, inflight_lo follows from the window before it, and the search for the plateau begins anew
+//!    (google/bbr, `bbr_set_state`).
+//!  * a loss that a tail loss probe repaired reaches the bounds as one lost segment
+//!    (`bbr_run_loss_probe_recovery`).
+//!  * state for an undo is saved when an episode begins (OnEnterFastRecovery, OnEnterRTO), not again in each
+//!    of its rounds as NoteLoss has it. Undo gives back the bounds. It returns to Startup, or to REFILL for
+//!    UP, if losses had ended that state.
 //!  * samples of segments sent during ProbeRTT count as short of data (recognised by `prior_delivered`).
 //!  * ECN is ignored, as in the draft. Gains of Drain and DOWN are the draft's (code: 0.35, 0.91).
 
@@ -200,7 +206,8 @@ impl Bbr3 {
         if !self.short(sample) || sample.rate.0 >= self.max_bw.get() {
             self.max_bw.add(self.cycle, sample.rate.0);
         }
-        // Before the pipe is full, ACK aggregation of one round counts; then of ten (draft, UpdateACKAggregation).
+        // Before the pipe is full, ACK aggregation of one round counts; then of ten
+        // (draft, UpdateACKAggregation).
         self.aggregation.remember(if self.filled { AGGREGATION_ROUNDS } else { 1 });
         self.aggregation.add(flow, ack, self.round, self.bw, self.cwnd);
     }
@@ -251,8 +258,9 @@ impl Bbr3 {
             (self.min_rtt, self.min_rtt_at) = (Some(least), self.probe_min_at);
         }
         if due && !self.idle && self.state != State::ProbeRtt {
-            // The state is set before the window is saved, so the window of the last save counts if it is greater (draft,
-            // BBRCheckProbeRTT and BBRSaveCwnd; google/bbr, `bbr_update_min_rtt` and `bbr_save_cwnd`).
+            // The state is set before the window is saved, so the window of the last save counts if
+            // it is greater (draft, BBRCheckProbeRTT and BBRSaveCwnd; google/bbr,
+            // `bbr_update_min_rtt` and `bbr_save_cwnd`).
             self.state = State::ProbeRtt;
             self.save_window(flow);
             self.probe_rtt_end = None;
@@ -375,7 +383,8 @@ impl Controller for Bbr3 {
             self.note_probe_repair(flow);
         }
         if let Some(sample) = ack.rate {
-            // The transport marks losses before it hands over the ACK (draft, HandleLostPacket and UpdateOnACK).
+            // The transport marks losses before it hands over the ACK (draft,
+            // HandleLostPacket and UpdateOnACK).
             self.note_losses(flow, ack, &sample);
             self.note_delivery(flow, &sample);
             self.learn_rate(flow, ack, &sample);

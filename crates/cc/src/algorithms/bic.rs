@@ -1,19 +1,23 @@
-//! BIC: L. Xu, K. Harfoush, I. Rhee: Binary Increase Congestion Control for Fast, Long Distance Networks, IEEE INFOCOM,
-//! 2004; details as in Linux's module of that name (6.1, whose windows are replayed ACK by ACK: docs/oracle.md).
+//! BIC: L. Xu, K. Harfoush, I. Rhee: Binary Increase Congestion Control for Fast, Long Distance
+//! Networks, IEEE INFOCOM, 2004; details as in Linux's module of that name (6.1, whose windows are
+//! replayed ACK by ACK: docs/oracle.md).
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40.
-//! Rules, per round trip, with M the window at the last loss -> [`Bic::step`]. Below M: a share 1/B of the distance, at most
-//! `smax`, and B / smooth_part near M. Above M: B / smooth_part up to M + B, then (W - M)/(B - 1), at most `smax`. At a loss
-//! the window is multiplied by `beta`, and M is lowered if it was not reached (fast convergence) -> `backoff`,
-//! `on_congestion`.
+//! Rules, per round trip, with M the window at the last loss -> [`Bic::step`]. Below M: a share 1/B of the
+//! distance, at most `smax`, and B / smooth_part near M. Above M: B / smooth_part up to M + B, then
+//! (W - M)/(B - 1), at most `smax`. At a loss the window is multiplied by `beta`, and M is lowered if it was
+//! not reached (fast convergence) -> `backoff`, `on_congestion`.
 //! Decisions:
 //!  * constants are Linux's. The paper's own: b = 2, smax = 32, beta = 0.875; ns-3 has smooth_part = 5.
 //!  * windows and distances are real numbers; Linux rounds them, and halts early at a distance below 2B.
-//!  * growth is per acknowledged segment, so that Linux's factor for delayed ACKs is 1. In Linux 2.6.22, and so in ns-2's
-//!    TCP/Linux, the factor sticks at 31/16 where each segment is acknowledged (`bictcp_acked` in tcp_bic.c): `ack_ratio`.
-//!  * before the first loss growth is at least 5 % a round trip, at any time at most one window a round trip (Linux).
+//!  * growth is per acknowledged segment, so that Linux's factor for delayed ACKs is 1. In Linux 2.6.22, and
+//!    so in ns-2's TCP/Linux, the factor sticks at 31/16 where each segment is acknowledged (`bictcp_acked`
+//!    in tcp_bic.c): `ack_ratio`.
+//!  * before the first loss growth is at least 5 % a round trip, at any time at most one
+//!    window a round trip (Linux).
 //!  * up to `low_window` growth and cut are Reno's.
-//!  * a timeout sets T by `beta` and forgets M; a spurious congestion brings it back. ECN is answered as a loss.
+//!  * a timeout sets T by `beta` and forgets M; a spurious congestion brings it back.
+//!    ECN is answered as a loss.
 
 use crate::algorithms::prelude::*;
 
@@ -127,7 +131,8 @@ mod tests {
         Bic { last_max: 1000.0, ..Bic::new(&args("bic", given)) }.step(w)
     }
 
-    /// Linux: steps of 16, a quarter of the distance, and a fifth of a segment, below and above the window of the loss.
+    /// Linux: steps of 16, a quarter of the distance, and a fifth of a segment, below and
+    /// above the window of the loss.
     #[test]
     fn steps() {
         for (w, step) in [

@@ -1,14 +1,18 @@
-//! Binomial controls: D. Bansal, H. Balakrishnan: Binomial Congestion Control Algorithms, IEEE INFOCOM, 2001, as summed up
-//! in S. Jin, L. Guo, I. Matta, A. Bestavros: A Spectrum of TCP-friendly Window-based Congestion Control Algorithms,
-//! IEEE/ACM Transactions on Networking, 2003. Members with a name of their own: IIAD (k = 1, l = 0) and SQRT (k = l = 1/2).
+//! Binomial controls: D. Bansal, H. Balakrishnan: Binomial Congestion Control Algorithms, IEEE INFOCOM, 2001,
+//! as summed up in S. Jin, L. Guo, I. Matta, A. Bestavros: A Spectrum of TCP-friendly Window-based Congestion
+//! Control Algorithms, IEEE/ACM Transactions on Networking, 2003. Members with a name of their own: IIAD
+//! (k = 1, l = 0) and SQRT (k = l = 1/2).
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40; as friendly as Reno for k + l = 1, alpha = 3 beta / 2 and small cuts.
+//! Unit: segments. Valid for 1 <= cwnd < 2^40; as friendly as Reno for k + l = 1, alpha = 3
+//! beta / 2 and small cuts.
 //! Rules: W + alpha / W^k per round trip -> `avoid`; W - beta W^l at a loss -> `backoff`.
 //! Decisions:
-//!  * `alpha` is the friendly one, 3 beta / 2, unless given. The papers give no beta for SQRT: it is IIAD's, 2/3.
+//!  * `alpha` is the friendly one, 3 beta / 2, unless given. The papers give no beta for
+//!    SQRT: it is IIAD's, 2/3.
 //!  * the window stays at one segment or more, ssthresh at two or more.
-//!  * a loss in slow start halves (`ss_beta`; 0: by the rule), and so does ssthresh at a timeout; `halve_first` and
-//!    `whole_cuts` are ns-2's other rules of a cut (its windowOption_ 6). All as in AIMD. ECN is answered as a loss.
+//!  * a loss in slow start halves (`ss_beta`; 0: by the rule), and so does ssthresh at a timeout;
+//!    `halve_first` and `whole_cuts` are ns-2's other rules of a cut (its windowOption_ 6). All as in AIMD.
+//!    ECN is answered as a loss.
 //!  * a report of many segments is applied at once, as Reno's.
 
 use alloc::boxed::Box;
@@ -161,8 +165,8 @@ mod tests {
         near(rig.w(), 22.0 - 17.0 * 2.0 / 3.0, 1e-5);
     }
 
-    /// Table 2 for IIAD(1, 2/3), windows of 11.8 and 31.2 segments: 1241.5 round trips until they add up to 110, and they
-    /// are then 7.58 segments apart.
+    /// Table 2 for IIAD(1, 2/3), windows of 11.8 and 31.2 segments: 1241.5 round trips until they add up to
+    /// 110, and they are then 7.58 segments apart.
     #[test]
     fn two_iiad_flows_fill_the_path_in_1242_round_trips() {
         let mut flows = [11.8, 31.2].map(|w| Rig::new("iiad", &[], w, 2.0));
@@ -177,7 +181,8 @@ mod tests {
         near(flows[1].w() - flows[0].w(), 7.58, 0.01);
     }
 
-    /// The general rule: k = 0, l = 1 is AIMD, k = -1, l = 1 multiplies by 1 + alpha per window; SQRT is k = l = 1/2.
+    /// The general rule: k = 0, l = 1 is AIMD, k = -1, l = 1 multiplies by 1 + alpha per
+    /// window; SQRT is k = l = 1/2.
     #[test]
     fn members_of_the_family() {
         for (general, id, given) in [

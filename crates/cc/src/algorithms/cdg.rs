@@ -1,31 +1,36 @@
-//! CDG: D. A. Hayes, G. Armitage: Revisiting TCP Congestion Control Using Delay Gradients, IFIP Networking, 2011; Linux's module,
-//! tcp_cdg.c, by K. K. Jonassen (since Linux 4.2, 2015; that of 6.1 was compared). Backs off with a probability that grows with the
-//! gradient of the RTT, and tolerates flows that fill the buffer.
+//! CDG: D. A. Hayes, G. Armitage: Revisiting TCP Congestion Control Using Delay Gradients, IFIP
+//! Networking, 2011; Linux's module, tcp_cdg.c, by K. K. Jonassen (since Linux 4.2, 2015; that of
+//! 6.1 was compared). Backs off with a probability that grows with the gradient of the RTT, and
+//! tolerates flows that fill the buffer.
 //!
 //! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
 //! Rules, from the module, which was read:
 //!  * the least and the greatest RTT of a round (`tcp_cdg_acked`) -> `observe`.
 //!  * Their changes from round to round, summed over a window of eight (`tcp_cdg_grad`) -> `gradient`.
-//!  * a backoff to 0.7 of the window, with probability 1 - exp(-g/G) where g, the mean change per round, is positive. G is 3
-//!    ms (`backoff_factor` = 1000 / (8 G) = 42) -> `end_round`.
+//!  * a backoff to 0.7 of the window, with probability 1 - exp(-g/G) where g, the mean change per round, is
+//!    positive. G is 3 ms (`backoff_factor` = 1000 / (8 G) = 42) -> `end_round`.
 //!  * no backoff after five in a row that did not bring the delay down (`tcp_cdg_backoff`) -> `end_round`.
 //!  * the shadow window grows as Reno's does. Backoffs do not cut it.
-//!  * a loss leads to half of the window or of the shadow window, whichever is more. So backoffs and losses do not add up
-//!    (`tcp_cdg_ssthresh`) -> `backoff`.
+//!  * a loss leads to half of the window or of the shadow window, whichever is more. So backoffs and losses
+//!    do not add up (`tcp_cdg_ssthresh`) -> `backoff`.
 //!
 //! Decisions and deviations:
-//!  * a controller has no randomness: the numbers that the probability is compared with are those of a linear congruential
-//!    generator that begins at `seed`. Two flows with one seed draw the same numbers, at different rounds.
+//!  * a controller has no randomness: the numbers that the probability is compared with are those of a
+//!    linear congruential generator that begins at `seed`. Two flows with one seed draw the same
+//!    numbers, at different rounds.
 //!  * the loss tolerance heuristic (`use_tolerance`, off in the module) is `loss_tolerance`, off too.
-//!  * a backoff cuts at once; the module's comes down within a round (`tcp_enter_cwr`). As there, nothing grows for that round, its
-//!    change of RTT does not count, and a loss or mark in it cuts no further; a timeout keeps ssthresh.
-//!  * a window that does not limit the sender bounds the shadow window (`tcp_cdg_cong_avoid`). Rounds in which it does not bring no
-//!    backoff; in the module they may. With bulk data the window always limits, and nothing differs.
+//!  * a backoff cuts at once; the module's comes down within a round (`tcp_enter_cwr`). As there,
+//!    nothing grows for that round, its change of RTT does not count, and a loss or mark in it cuts no
+//!    further; a timeout keeps ssthresh.
+//!  * a window that does not limit the sender bounds the shadow window (`tcp_cdg_cong_avoid`). Rounds in
+//!    which it does not bring no backoff; in the module they may. With bulk data the window always
+//!    limits, and nothing differs.
 //!  * the module's filter for delayed ACKs is not needed: the RTT of an ACK is that of its last segment.
-//!  * the module starts with Hybrid Slow Start. Here that is the choice `slow_start = "hystart"`, which `validate kernel` makes
-//!    for it.
+//!  * the module starts with Hybrid Slow Start. Here that is the choice `slow_start = "hystart"`, which
+//!    `validate kernel` makes for it.
 //!  * an ECN echo counts as a loss.
-//!  * an idle restart forgets gradients, backoffs and shadow window; the module does so where the pause was longer than an RTO.
+//!  * an idle restart forgets gradients, backoffs and shadow window; the module does so where the
+//!    pause was longer than an RTO.
 
 use alloc::collections::VecDeque;
 use core::f64::consts::FRAC_1_SQRT_2;
@@ -279,7 +284,8 @@ mod tests {
         }
     }
 
-    /// The share of windows that backed off when the RTT had risen by `rise` a round for two rounds; the window is one round.
+    /// The share of windows that backed off when the RTT had risen by `rise` a round for two rounds;
+    /// the window is one round.
     fn share(rise: f64) -> f64 {
         let tries: u32 = 2000;
         let mut backed = 0;
@@ -304,8 +310,8 @@ mod tests {
         assert!(share(0.1) > 0.999);
     }
 
-    /// A backoff keeps 0.7071, and the shadow window remembers what it took: a loss after its round goes to half of the shadow, which
-    /// is as far as a Reno flow falls, and not to a third.
+    /// A backoff keeps 0.7071, and the shadow window remembers what it took: a loss after its round goes to
+    /// half of the shadow, which is as far as a Reno flow falls, and not to a third.
     #[test]
     fn the_shadow_window_keeps_backoffs_and_losses_from_adding_up() {
         let mut rig = Rig::new("cdg", &[("window", Value::Number(1.0))], 100.0, 2.0);
@@ -325,8 +331,8 @@ mod tests {
         near(rig.w(), FRAC_1_SQRT_2 * before / 2.0, 0.01);
     }
 
-    /// Linux: `tcp_cdg_backoff` enters CWR, in which `tcp_enter_recovery` does not cut again. 0.7071 of the window stay, and the shadow
-    /// window as it was, for the loss after that.
+    /// Linux: `tcp_cdg_backoff` enters CWR, in which `tcp_enter_recovery` does not cut again. 0.7071 of the
+    /// window stay, and the shadow window as it was, for the loss after that.
     #[test]
     fn a_loss_in_the_round_of_a_backoff_does_not_cut_again() {
         for why in [Congestion::Loss, Congestion::Ecn] {
@@ -349,8 +355,8 @@ mod tests {
         near(rig.t(), FRAC_1_SQRT_2 * 100.0, 0.01);
     }
 
-    /// `tcp_cdg_cong_avoid`: a window that does not limit the sender bounds the shadow window, so that a loss halves 70.71 segments and
-    /// not the 100 of before the backoff.
+    /// `tcp_cdg_cong_avoid`: a window that does not limit the sender bounds the shadow window, so that a loss
+    /// halves 70.71 segments and not the 100 of before the backoff.
     #[test]
     fn a_window_that_is_not_used_bounds_the_shadow() {
         let mut rig = Rig::new("cdg", &[("window", Value::Number(1.0))], 100.0, 2.0);

@@ -1,11 +1,14 @@
-//! TCP-Cherry: S. Utsumi, S. M. S. Zabir, N. Shiratori: TCP-Cherry: A New Approach for TCP Congestion Control over Satellite IP Networks,
-//! Computer Communications 31(10), 2008.
+//! TCP-Cherry: S. Utsumi, S. M. S. Zabir, N. Shiratori: TCP-Cherry: A New Approach for TCP Congestion Control
+//! over Satellite IP Networks, Computer Communications 31(10), 2008.
 //!
-//! Unit: segments. Valid where TCP-Peach is (`peach.rs`), with SACK and a receive window that has room for data ahead of its turn.
+//! Unit: segments. Valid where TCP-Peach is (`peach.rs`), with SACK and a receive window that has room
+//! for data ahead of its turn.
 //!
-//! Grade C: the paper could not be obtained. Its abstract was read, that of its sequel (Analytical Model and Performance
-//! Evaluation, Computer Communications 32(12), 2009), and the description in the paper on A-LIAD. They say:
-//!  * Supplement segments have low priority and carry data that was not yet sent as regular data, so that probing delivers.
+//! Grade C: the paper could not be obtained. Its abstract was read, that of its sequel (Analytical
+//! Model and Performance Evaluation, Computer Communications 32(12), 2009), and the description in the
+//! paper on A-LIAD. They say:
+//!  * Supplement segments have low priority and carry data that was not yet sent as regular data,
+//!    so that probing delivers.
 //!  * Fast-Forward Start and First-Aid Recovery take the place of slow start and fast recovery.
 //!  * A rule of choice keeps data from being sent twice.
 //!  * A simple scheme keeps the window from falling little by little because probing segments are lost, too.
@@ -15,21 +18,23 @@
 //!
 //! Reconstruction:
 //!  * The rules, the counters and the decisions are those of TCP-Peach ([`Peach`]).
-//!  * The rule of choice: a supplement segment carries the first data that is a window or more ahead of the next regular segment, a
-//!    window being rwnd in Fast-Forward Start and W0 in First-Aid Recovery ([`ExtraPayload::Unsent`]). Regular data gets there no
-//!    earlier than the answer gets back, and then skips what has arrived. That a receive window of several windows is needed agrees with it.
-//!  * The scheme: when supplement segments have brought W back to (1 - `spare`) W0, it becomes W0. So a share `spare` of them may
-//!    be lost to errors. A queue that has no room loses far more of them.
+//!  * The rule of choice: a supplement segment carries the first data that is a window or more ahead of the
+//!    next regular segment, a window being rwnd in Fast-Forward Start and W0 in First-Aid Recovery
+//!    ([`ExtraPayload::Unsent`]). Regular data gets there no earlier than the answer gets back, and then
+//!    skips what has arrived. That a receive window of several windows is needed agrees with it.
+//!  * The scheme: when supplement segments have brought W back to (1 - `spare`) W0, it becomes W0. So a share
+//!    `spare` of them may be lost to errors. A queue that has no room loses far more of them.
 //!
 //! Needless timeouts, measured over 10 Mbit/s, 250 ms each way, a packet error rate of 1e-3, drop-tail of one
-//! bandwidth-delay product, 120 s, seeds 1 to 3. In profile `paper` (ns-2's timer: SRTT + 4 RTTVAR, at least 200 ms) there
-//! are 18, 9 and 9 of them, and 4316, 4196 and 2842 segments are sent again. With `min_rto = "1 s"` (RFC 6298) it is 1, 1
-//! and 0, and 373, 381 and 70; in profile `modern` 0, and 68, 84 and 69. On a long path without jitter that timer is hardly
-//! longer than the RTT. Two things fill a queue within a round trip: two supplement segments for each acknowledgement, and
-//! the data that leaves when the window jumps back. So the answer to a retransmission comes after the timer, which then has
-//! the whole window sent again. A queue of kind `priority` spares data the first, not the second: 12, 11 and 6 timeouts, and
-//! none with 1 s. TCP-Peach has it too (3, 9 and 8), TCP-Peach+ has not. It is the timer's error and not of these rules, so
-//! nothing is done here.
+//! bandwidth-delay product, 120 s, seeds 1 to 3. In profile `paper` (ns-2's timer: SRTT + 4 RTTVAR, at least
+//! 200 ms) there are 18, 9 and 9 of them, and 4316, 4196 and 2842 segments are sent again. With
+//! `min_rto = "1 s"` (RFC 6298) it is 1, 1 and 0, and 373, 381 and 70; in profile `modern` 0, and 68,
+//! 84 and 69. On a long path without jitter that timer is hardly longer than the RTT. Two things fill a queue
+//! within a round trip: two supplement segments for each acknowledgement, and the data that leaves when the
+//! window jumps back. So the answer to a retransmission comes after the timer, which then has the whole
+//! window sent again. A queue of kind `priority` spares data the first, not the second: 12, 11 and 6
+//! timeouts, and none with 1 s. TCP-Peach has it too (3, 9 and 8), TCP-Peach+ has not. It is the timer's
+//! error and not of these rules, so nothing is done here.
 
 use crate::algorithms::peach::{Peach, RWND};
 use crate::algorithms::prelude::*;
@@ -89,7 +94,8 @@ mod tests {
         assert_eq!((aid.count, aid.payload), (2, ExtraPayload::Unsent { ahead: 40 }));
     }
 
-    /// W0 = 40: the first 20 of 40 acknowledgements change nothing. 38 of 40 lead to 38 = 95 % of W0, which is then W0. 37 do not.
+    /// W0 = 40: the first 20 of 40 acknowledgements change nothing. 38 of 40 lead to 38 = 95 % of W0,
+    /// which is then W0. 37 do not.
     #[test]
     fn a_few_lost_supplement_segments_cost_no_window() {
         for (back, window) in [(40, 40.0), (38, 40.0), (37, 37.0), (20, 20.0)] {

@@ -1,27 +1,30 @@
-//! Compound TCP: K. Tan, J. Song, Q. Zhang, M. Sridharan: A Compound TCP Approach for High-Speed and Long Distance Networks,
-//! IEEE INFOCOM, 2006; M. Sridharan, K. Tan, D. Bansal, D. Thaler: Compound TCP, draft-sridharan-tcpm-ctcp-02, 2008. Reno's
-//! window and a second one beside it that grows fast while no queue shows.
+//! Compound TCP: K. Tan, J. Song, Q. Zhang, M. Sridharan: A Compound TCP Approach for High-Speed
+//! and Long Distance Networks, IEEE INFOCOM, 2006; M. Sridharan, K. Tan, D. Bansal, D. Thaler:
+//! Compound TCP, draft-sridharan-tcpm-ctcp-02, 2008. Reno's window and a second one beside it that
+//! grows fast while no queue shows.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
 //! Equations, with win = cwnd + dwnd:
 //!  * cwnd += 1/win per segment (Reno) -> `avoid`.
-//!  * diff = win (1 - baseRTT / RTT) once per round. dwnd += max(alpha win^k - 1, 0) while diff < gamma, else dwnd =
-//!    max(dwnd - zeta diff, 0) -> `end_round`.
+//!  * diff = win (1 - baseRTT / RTT) once per round. dwnd += max(alpha win^k - 1, 0) while diff < gamma, else
+//!    dwnd = max(dwnd - zeta diff, 0) -> `end_round`.
 //!  * after a loss cwnd = win / 2 and dwnd = max(win (1 - beta) - cwnd / 2, 0) -> `backoff`.
-//!  * gamma auto-tuning: at a loss gamma moves to g = 3/4 (cwnd (1 - baseRTT / RTT)), half of the way, within 5 and 30 ->
-//!    `on_congestion`.
+//!  * gamma auto-tuning: at a loss gamma moves to g = 3/4 (cwnd (1 - baseRTT / RTT)), half of the way, within
+//!    5 and 30 -> `on_congestion`.
 //!  * alpha 1/8, beta 1/2, k 3/4, gamma 30, zeta 1.
 //!
-//! Paper and draft could not be read as a whole; the draft's abstract was. The rules are from knowledge of them and were
-//! compared with the Linux module by A. P. Castellani, S. Hemminger and L. Andrew (tcp_compound.c). Hence grade B.
+//! Paper and draft could not be read as a whole; the draft's abstract was. The rules are from knowledge of
+//! them and were compared with the Linux module by A. P. Castellani, S. Hemminger and L. Andrew
+//! (tcp_compound.c). Hence grade B.
 //! Decisions:
 //!  * the host knows one window, win. dwnd is kept beside it, cwnd is the rest.
 //!  * with beta = 1/2 both parts halve at a loss. The module halves win too and gives all of it to cwnd.
-//!  * RTT is the smallest of the round; a round with fewer than three samples is not used, and none in recovery (module).
+//!  * RTT is the smallest of the round; a round with fewer than three samples is not used, and
+//!    none in recovery (module).
 //!  * below `low_window` = 41 segments (draft) and in slow start dwnd stays as it is: Compound is Reno there.
 //!  * an ECN echo halves as well. A timeout sets dwnd to 0.
-//!  * an idle restart drops the round under way and dwnd, and keeps baseRTT (module, `tcp_compound_cwnd_event`); the window
-//!    itself is the sender's matter, so what was dwnd becomes cwnd.
+//!  * an idle restart drops the round under way and dwnd, and keeps baseRTT (module,
+//!    `tcp_compound_cwnd_event`); the window itself is the sender's matter, so what was dwnd becomes cwnd.
 
 use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge, SAMPLES};
@@ -161,7 +164,8 @@ mod tests {
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe};
 
-    /// By hand at win = 256: 256^0.75 = 64, an eighth is 8, so dwnd grows by 7 and Reno by 1 in a round without a queue.
+    /// By hand at win = 256: 256^0.75 = 64, an eighth is 8, so dwnd grows by 7 and Reno by 1 in
+    /// a round without a queue.
     #[test]
     fn the_delay_window_grows_by_an_eighth_of_win_to_the_three_quarters_less_one() {
         let mut rig = Rig::new("compound", &[], 256.0, 2.0);
@@ -177,7 +181,8 @@ mod tests {
         near(rig.w(), 255.0 + 1.0 + 7.0, 0.01);
     }
 
-    /// With 40 segments queued, more than gamma = 30, dwnd loses 40 a round trip until it is gone, and Reno's part goes on.
+    /// With 40 segments queued, more than gamma = 30, dwnd loses 40 a round trip until it is gone,
+    /// and Reno's part goes on.
     #[test]
     fn a_queue_beyond_gamma_takes_the_delay_window_back() {
         let mut rig = Rig::new("compound", &[], 400.0, 2.0);
@@ -206,8 +211,8 @@ mod tests {
         near(rig.w(), 35.0, 0.01);
     }
 
-    /// A Reno part of 400 with 20 segments of its own in the queue: g = 15, and gamma goes half of the way from 30, to 22.5;
-    /// then the next losses have no fresh measure and move nothing.
+    /// A Reno part of 400 with 20 segments of its own in the queue: g = 15, and gamma goes half of the way
+    /// from 30, to 22.5; then the next losses have no fresh measure and move nothing.
     #[test]
     fn gamma_follows_what_a_reno_flow_would_queue() {
         let mut rig = Rig::new("compound", &[("alpha", Value::Number(0.0))], 400.0, 2.0);
@@ -220,7 +225,8 @@ mod tests {
         near(probe(&*rig.cc, "gamma_segments"), 22.5, 0.01);
     }
 
-    /// The paper's reason for Compound: over a path with a BDP of 2000 segments it is back long before Reno after a loss.
+    /// The paper's reason for Compound: over a path with a BDP of 2000 segments it is back long
+    /// before Reno after a loss.
     #[test]
     fn it_recovers_a_large_window_many_times_faster_than_reno() {
         let rounds = |id: &str| {

@@ -1,24 +1,27 @@
-//! Copa: V. Arun, H. Balakrishnan: Copa: Practical Delay-Based Congestion Control for the Internet, USENIX NSDI, 2018.
+//! Copa: V. Arun, H. Balakrishnan: Copa: Practical Delay-Based Congestion Control for the
+//! Internet, USENIX NSDI, 2018.
 //!
-//! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT from 1 us to 10^4 s. On a GEO path the 10 s of RTTmin are only
-//! some 16 round trips: a longer standing queue is taken for propagation delay.
-//! Equations (section 2.1): RTTstanding = min RTT of the last SRTT/2; dq = RTTstanding - RTTmin;
-//! target rate 1 / (delta dq); rate = W / RTTstanding. Per ACK of N segments W += v N / (delta W) if rate <= target, else
+//! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT from 1 us to 10^4 s. On a GEO path the 10 s of
+//! RTTmin are only some 16 round trips: a longer standing queue is taken for propagation delay.
+//! Equations (section 2.1): RTTstanding = min RTT of the last SRTT/2; dq = RTTstanding - RTTmin; target rate
+//! 1 / (delta dq); rate = W / RTTstanding. Per ACK of N segments W += v N / (delta W) if rate <= target, else
 //! W -= v N / (delta W). Pacing at 2 W / RTTstanding. Slow start (W += N) until rate > target.
 //! v doubles once per round if W moved the same way for three rounds, and is 1 after a change of direction.
-//! Competitive mode (section 2.2): if the queue was never nearly empty, dq < 0.1 (RTTmax - RTTmin), in five RTTs, others fill
-//! it. Then 1/delta grows by one per round and halves at a loss; an empty queue restores delta = 0.5.
-//! The paper could not be read as a whole. The rule of v is quoted word for word in several implementations. The rules were
-//! compared with two codes: the authors' (genericCC at 18299d6, markoviancc.cc) and mvfst's Copa.cpp (at 00e67c1). The
-//! latter doubles v from the fourth comparison on that finds the same direction, with RTTstanding as here, and lets v fall
-//! to 1 at once as here.
+//! Competitive mode (section 2.2): if the queue was never nearly empty, dq < 0.1 (RTTmax - RTTmin), in five
+//! RTTs, others fill it. Then 1/delta grows by one per round and halves at a loss; an empty queue restores
+//! delta = 0.5. The paper could not be read as a whole. The rule of v is quoted word for word in several
+//! implementations. The rules were compared with two codes: the authors' (genericCC at 18299d6,
+//! markoviancc.cc) and mvfst's Copa.cpp (at 00e67c1). The latter doubles v from the fourth comparison on that
+//! finds the same direction, with RTTstanding as here, and lets v fall to 1 at once as here.
 //! Decisions where the paper is silent or its code differs:
-//!  * competitive mode is off unless `mode = "auto"`. With exact RTTs several Copa flows keep a small queue so steady that it
-//!    is never "nearly empty" against its own range. They take each other for buffer-fillers, and fill the queue.
+//!  * competitive mode is off unless `mode = "auto"`. With exact RTTs several Copa flows keep a small queue
+//!    so steady that it is never "nearly empty" against its own range. They take each other for
+//!    buffer-fillers, and fill the queue.
 //!  * RTTmax is that of the last four SRTT; RTTmin that of the last 10 s.
-//!  * v stays below delta W, so that a window at most doubles or vanishes per round. It falls to 1 at once when the step goes
-//!    against the direction of v.
-//!  * the code's cut to 0.7 W at a sustained loss is left out: in default mode losses do not matter (section 2.2).
+//!  * v stays below delta W, so that a window at most doubles or vanishes per round. It falls to 1 at once
+//!    when the step goes against the direction of v.
+//!  * the code's cut to 0.7 W at a sustained loss is left out: in default mode losses do
+//!    not matter (section 2.2).
 //!  * a timeout leads to one segment and slow start (RFC 5681 section 3.1); ECN is ignored.
 //!  * growth, not shrinking, needs a round in which the window limited the sender.
 
@@ -53,7 +56,8 @@ const PATIENCE: f64 = 5.0;
 /// RTTmax is taken over this many SRTT.
 const MAX_SPAN: u64 = 4;
 
-/// The smallest key of a window whose length may change with every sample, exact; a maximum is that of negated keys.
+/// The smallest key of a window whose length may change with every sample, exact; a maximum
+/// is that of negated keys.
 #[derive(Debug, Default)]
 struct Sliding {
     /// (instant, key), keys rising.
@@ -285,7 +289,8 @@ mod tests {
             rig.round(0.1);
             near(rig.w(), w, 1e-6);
         }
-        // 0.1 s of queue allow a rate of 20 segments a second: W must fall, by 1 / delta = 2 segments per round.
+        // 0.1 s of queue allow a rate of 20 segments a second: W must fall, by
+        // 1 / delta = 2 segments per round.
         rig.round(0.2); // RTTstanding still remembers 0.1 s for half an SRTT
         let before = rig.w();
         rig.round(0.2);
@@ -304,7 +309,8 @@ mod tests {
             most = most.max(p.queue());
         });
         assert!(share > 0.97, "{share}");
-        // Equilibrium at 1 / delta = 2 segments; the paper's oscillation has its mean at 1.25 / delta and peaks at 2.5 / delta.
+        // Equilibrium at 1 / delta = 2 segments; the paper's oscillation has its mean at 1.25 / delta
+        // and peaks at 2.5 / delta.
         let mean: f64 = sum / n;
         assert!(mean > 0.5 && mean < 5.0, "mean queue {mean}");
         assert!(most < 15.0, "peak {most}");

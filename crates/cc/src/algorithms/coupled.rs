@@ -1,6 +1,6 @@
-//! The host of the coupled algorithms of Multipath TCP (RFC 8684), a [`Policy`]: it knows the other paths of the connection. A paper's
-//! algorithm is a [`Coupling`]. Slow start and, unless a coupling says otherwise, the answer to losses are those of RFC 5681, for each
-//! subflow alone.
+//! The host of the coupled algorithms of Multipath TCP (RFC 8684), a [`Policy`]: it knows the other paths of
+//! the connection. A paper's algorithm is a [`Coupling`]. Slow start and, unless a coupling says otherwise,
+//! the answer to losses are those of RFC 5681, for each subflow alone.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -30,8 +30,8 @@ impl Path {
     }
 }
 
-/// The part of a coupled algorithm that a paper defines. `paths` are those that have a round-trip time, the own one with its present
-/// window of `w` segments. A connection of one path has that alone.
+/// The part of a coupled algorithm that a paper defines. `paths` are those that have a round-trip time, the
+/// own one with its present window of `w` segments. A connection of one path has that alone.
 pub(crate) trait Coupling: Debug + Send {
     /// By how much each increment raises the window in congestion avoidance, segments.
     fn increase<P: Iterator<Item = Path> + Clone>(&mut self, w: f64, paths: P) -> f64;
@@ -79,7 +79,8 @@ fn paths(all: &[Subflow], own: usize, w: f64, flow: &Flow) -> impl Iterator<Item
 impl<C: Coupling> Policy for Coupled<C> {
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
         let paths = paths(&self.all, self.own, w.cwnd, flow);
-        // A flow of one path is Reno, whose unit is the segment (Linux: `tcp_reno_cong_avoid` where `mptcp` is false).
+        // A flow of one path is Reno, whose unit is the segment (Linux: `tcp_reno_cong_avoid`
+        // where `mptcp` is false).
         let alone = self.all.is_empty();
         let increments = if alone { ack.segments(flow) } else { self.increments.of(flow, ack) };
         w.cwnd += self.coupling.increase(w.cwnd, paths) * increments;
@@ -132,8 +133,9 @@ pub(crate) mod tests {
         paths.iter().map(subflow).collect()
     }
 
-    /// An ACK for two segments, which a receiver that delays its ACKs sends: `mptcp_olia_cong_avoid` and `mptcp_balia_cong_avoid` ignore
-    /// `acked`, RFC 6356 eq. 1 counts bytes. Alone all three are Reno: two in w.
+    /// An ACK for two segments, which a receiver that delays its ACKs sends:
+    /// `mptcp_olia_cong_avoid` and `mptcp_balia_cong_avoid` ignore `acked`, RFC 6356 eq. 1 counts
+    /// bytes. Alone all three are Reno: two in w.
     #[test]
     fn a_delayed_ack_counts_once_for_olia_and_balia_and_twice_for_lia() {
         let paths = [(20.0, 0.1, 30_000), (10.0, 0.1, 60_000)];

@@ -1,22 +1,24 @@
-//! CUBIC: L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert: CUBIC for Fast and Long-Distance Networks, RFC 9438, 2023.
+//! CUBIC: L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert: CUBIC for Fast and Long-Distance
+//! Networks, RFC 9438, 2023.
 //!
 //! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT above 1 us.
-//! Equations: section 4.2 W_cubic(t), K and target -> `avoid`; 4.3 W_est; 4.6 multiplicative decrease -> `backoff`;
-//! 4.7 fast convergence, 4.8 timeout -> `on_congestion`; 4.9 spurious events -> `on`; 4.10 slow start left without a
-//! loss -> `begin`; 5.8 application-limited time -> `observe`.
+//! Equations: section 4.2 W_cubic(t), K and target -> `avoid`; 4.3 W_est; 4.6 multiplicative
+//! decrease -> `backoff`; 4.7 fast convergence, 4.8 timeout -> `on_congestion`; 4.9 spurious events -> `on`;
+//! 4.10 slow start left without a loss -> `begin`; 5.8 application-limited time -> `observe`.
 //! Deviations:
-//!  * the decrease starts from cwnd, not flight_size. Section 4.6 allows that where the window grows only while it limits
-//!    the sender, as here.
+//!  * the decrease starts from cwnd, not flight_size. Section 4.6 allows that where the window grows only
+//!    while it limits the sender, as here.
 //!  * W_cubic(t) below W_est raises the window to W_est, but never lowers it.
 //!  * a window above W_max when the epoch begins starts a plateau of its own (K = 0, W_max = cwnd).
-//!  * slow start is RFC 5681's unless `slow_start = "hystart++"` is given (RFC 9406, a SHOULD of section 4.10): the papers
-//!    compare with CUBIC without it.
+//!  * slow start is RFC 5681's unless `slow_start = "hystart++"` is given (RFC 9406, a SHOULD of
+//!    section 4.10): the papers compare with CUBIC without it.
 //!  * after `slow_start = "rapid"` W_max is what that draft says -> `on_descent`.
 //!  * `beta_ecn` is `beta` unless given; RFC 8511 recommends 0.85 for it.
-//!  * `rules = "linux-2.6.22"` is CUBIC before the RFCs: `bictcp_update` in tcp_cubic.c of that version, which is ns-2.35's
-//!    TCP/Linux, too -> `grow_as_linux`. C is 410/1024 and beta 819/1024; growth is multiplied by 31/16 (`ack_ratio` of BIC). A
-//!    fiftieth of the window per round trip before the first loss and after a timeout; above W_max at most 16 segments in
-//!    100 ms; W_est never grows as fast as Reno. RTTmin's reset at a timeout is left out, and the window is real.
+//!  * `rules = "linux-2.6.22"` is CUBIC before the RFCs: `bictcp_update` in tcp_cubic.c of that version,
+//!    which is ns-2.35's TCP/Linux, too -> `grow_as_linux`. C is 410/1024 and beta 819/1024; growth is
+//!    multiplied by 31/16 (`ack_ratio` of BIC). A fiftieth of the window per round trip before the first loss
+//!    and after a timeout; above W_max at most 16 segments in 100 ms; W_est never grows as fast as Reno.
+//!    RTTmin's reset at a timeout is left out, and the window is real.
 //!  * `rules = "linux"` is that of Linux 6: cubic_of_linux.rs.
 
 use crate::algorithms::cubic_of_linux::CubicOfLinux;
@@ -61,7 +63,8 @@ pub(crate) const FAST_CONVERGENCE: Param =
 /// Linux 2.6.22's estimate of the segments that an ACK is for, which sticks there.
 const LINUX_ACK_RATIO: f64 = 31.0 / 16.0;
 
-/// W_max after Rapid Start (draft-kazuho-ccwg-rapid-start, "Handing Over to CUBIC"): where flows compete, what slow start would have reached.
+/// W_max after Rapid Start (draft-kazuho-ccwg-rapid-start, "Handing Over to CUBIC"): where flows compete,
+/// what slow start would have reached.
 pub(crate) fn after_descent(full_bdp: f64, fast_convergence: bool) -> f64 {
     if fast_convergence { 2.0 * full_bdp } else { full_bdp }
 }
@@ -69,7 +72,8 @@ pub(crate) fn after_descent(full_bdp: f64, fast_convergence: bool) -> f64 {
 /// The variables that section 4.9 saves and restores.
 #[derive(Clone, Copy, Debug, Default)]
 struct CubicEpoch {
-    /// t_epoch, moved on by the time that does not count (section 5.8); `None` before congestion avoidance begins.
+    /// t_epoch, moved on by the time that does not count (section 5.8); `None` before
+    /// congestion avoidance begins.
     start: Option<Time>,
     /// K, seconds.
     k: f64,
@@ -145,8 +149,8 @@ impl Cubic {
         }
     }
 
-    /// `bictcp_update` of Linux 2.6.22: `n` segments were acknowledged `t` seconds after the epoch began. It rounds where that
-    /// does: a segment more or less is much of the growth of a small window.
+    /// `bictcp_update` of Linux 2.6.22: `n` segments were acknowledged `t` seconds after the epoch began. It
+    /// rounds where that does: a segment more or less is much of the growth of a small window.
     fn grow_as_linux(&mut self, w: &mut Window, n: f64, t: f64, rtt_min: f64) {
         let (t, whole) = (t + rtt_min, libm::floor(w.cwnd));
         let target =
@@ -285,8 +289,9 @@ mod tests {
         }
     }
 
-    /// Section 4.2: W_cubic(0) = beta W_max, W_cubic(K) = W_max, W_cubic(K + x) - W_max = W_max - W_cubic(K - x) = C x^3.
-    /// The window reaches W_cubic(t) a round trip ahead, since its target is W_cubic(t + RTT).
+    /// Section 4.2: W_cubic(0) = beta W_max, W_cubic(K) = W_max,
+    /// W_cubic(K + x) - W_max = W_max - W_cubic(K - x) = C x^3. The window reaches W_cubic(t) a round trip
+    /// ahead, since its target is W_cubic(t + RTT).
     #[test]
     fn the_window_follows_the_cubic_function() {
         let rtt = 0.01;
@@ -316,12 +321,14 @@ mod tests {
             while rig.w() < 749.0 {
                 rig.round(rtt);
             }
-            // One segment short of W_max is reached cbrt(1/C) = 1.36 s before K; the target runs a round trip ahead.
+            // One segment short of W_max is reached cbrt(1/C) = 1.36 s before K; the target
+            // runs a round trip ahead.
             near(rig.secs() - begin + 1.36, 8.255, 0.13);
         }
     }
 
-    /// Section 4.3: at a short RTT growth is Reno's in the mean: alpha_cubic = 0.5294 up to cwnd_prior, then 1 per round.
+    /// Section 4.3: at a short RTT growth is Reno's in the mean: alpha_cubic = 0.5294 up to
+    /// cwnd_prior, then 1 per round.
     #[test]
     fn the_reno_friendly_region() {
         let mut rig = epoch(100.0, 0.001, &[]);
@@ -442,8 +449,8 @@ mod tests {
         assert_eq!((rig.w(), rig.t()), (85.0, 85.0));
     }
 
-    /// Growth for `rounds` windows acknowledged at an RTT of `rtt` seconds, `after` seconds after a loss at 100 segments, by the
-    /// rules of Linux 2.6.22.
+    /// Growth for `rounds` windows acknowledged at an RTT of `rtt` seconds, `after` seconds after a loss at
+    /// 100 segments, by the rules of Linux 2.6.22.
     fn old(rounds: f64, after: f64, rtt: f64) -> f64 {
         let mut rig = Rig::new("cubic", &[("rules", text("linux-2.6.22"))], 100.0, 2.0);
         rig.congestion(Congestion::Loss);
@@ -455,16 +462,18 @@ mod tests {
         rig.w() - before
     }
 
-    /// tcp_cubic.c of Linux 2.6.22 after a loss at 100 segments, in whole numbers: the window is 79 and K 3.684 s.
+    /// tcp_cubic.c of Linux 2.6.22 after a loss at 100 segments, in whole numbers: the
+    /// window is 79 and K 3.684 s.
     #[test]
     fn linux_2_6_22() {
         let w = 100.0 * 819.0 / 1024.0;
         // At t = 0.1 s the target is 82: 79 / 3 = 26 ACKs, by 31/16 13, and one.
         near(old(1.0, 0.0, 0.1), w / 14.0, 1e-4);
-        // At t = 10 s the target is 200, but 16 segments in 100 ms are the most: 79 / 16 = 4 ACKs, by 31/16 2, and one.
+        // At t = 10 s the target is 200, but 16 segments in 100 ms are the most: 79 / 16 = 4
+        // ACKs, by 31/16 2, and one.
         near(old(1.0, 9.9, 0.1), w / 3.0, 1e-4);
-        // At 1 ms the target is 80. Reno's window grows by 3 (1 - beta) / (1 + beta) = 0.334 a round, to 81.98 in six: 79 / 2 = 39
-        // ACKs, by 31/16 20, and one.
+        // At 1 ms the target is 80. Reno's window grows by 3 (1 - beta) / (1 + beta) = 0.334 a round, to
+        // 81.98 in six: 79 / 2 = 39 ACKs, by 31/16 20, and one.
         near(old(6.0, 0.0, 0.001), 6.0 * w / 21.0, 1e-4);
         // Before a loss and after a timeout: 50 ACKs, by 31/16 25, and one.
         for timeout in [false, true] {

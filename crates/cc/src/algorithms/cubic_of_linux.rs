@@ -1,19 +1,22 @@
-//! CUBIC as Linux 6.x has it: net/ipv4/tcp_cubic.c (`bictcp_update`, `cubictcp_recalc_ssthresh`, `cubictcp_acked`, `cubictcp_state`) with
-//! `tcp_cong_avoid_ai` of tcp_cong.c. It is `rules = "linux"` of [`super::cubic`], where the RFC's CUBIC is.
+//! CUBIC as Linux 6.x has it: net/ipv4/tcp_cubic.c (`bictcp_update`, `cubictcp_recalc_ssthresh`,
+//! `cubictcp_acked`, `cubictcp_state`) with `tcp_cong_avoid_ai` of tcp_cong.c. It is `rules = "linux"` of
+//! [`super::cubic`], where the RFC's CUBIC is.
 //!
-//! Unit: whole segments and seconds. `cnt` is the number of acknowledged segments for one segment of growth; what has been acknowledged
-//! towards the next one is in `credit`, so the window stays whole.
+//! Unit: whole segments and seconds. `cnt` is the number of acknowledged segments for one segment of growth;
+//! what has been acknowledged towards the next one is in `credit`, so the window stays whole.
 //! Where it differs from RFC 9438:
 //!  * beta is 717/1024 and C 410/1024, unless given;
 //!  * before the first loss and after a timeout the window grows by a twentieth per round trip at least;
-//!  * W_est grows at (1024 - beta) 3 / (1024 + beta) per round, rounded to 8/15, also above the window of the last loss. It raises the
-//!    window by `cnt`, and not at once;
+//!  * W_est grows at (1024 - beta) 3 / (1024 + beta) per round, rounded to 8/15, also above the window of the
+//!    last loss. It raises the window by `cnt`, and not at once;
 //!  * growth is at most half a segment for each acknowledged one;
-//!  * the target is that of the smallest RTT ahead, not of SRTT; RTTs within a second of the epoch's begin are left out of the smallest;
+//!  * the target is that of the smallest RTT ahead, not of SRTT; RTTs within a second of the epoch's begin
+//!    are left out of the smallest;
 //!  * `cnt` is worked out anew when the window has changed, and else each 1/32 s;
 //!  * time without data to send ages the epoch, but for pauses.
 //!
-//! Deviations: the kernel's clock here ticks in jiffies of 1 to 10 ms; this one does not tick, and the cubic root is exact.
+//! Deviations: the kernel's clock here ticks in jiffies of 1 to 10 ms; this one does not tick, and
+//! the cubic root is exact.
 
 use crate::algorithms::cubic::after_descent;
 use crate::algorithms::prelude::*;
@@ -199,8 +202,9 @@ mod tests {
         Rig::new("cubic", &[("rules", text("linux"))], w, t)
     }
 
-    /// `cubictcp_recalc_ssthresh` with beta = 717: 100 segments become 70 (70.02), and 75 after them 52 (52.5). Fast convergence: the
-    /// second loss is below the first one's window, so the plateau is 75 (1024 + 717) / 2048 = 63 (63.76).
+    /// `cubictcp_recalc_ssthresh` with beta = 717: 100 segments become 70 (70.02), and 75 after them 52
+    /// (52.5). Fast convergence: the second loss is below the first one's window, so the plateau is 75
+    /// (1024 + 717) / 2048 = 63 (63.76).
     #[test]
     fn a_loss_leaves_717_of_1024() {
         let mut rig = rig(100.0, 2.0);
@@ -231,8 +235,8 @@ mod tests {
         assert_eq!(rig.w(), 105.0);
     }
 
-    /// W_est gains one segment for floor(1.875 W) acknowledged ones: 133 at the 71 segments to which the cubic function, 0.4 * 4.2^3 =
-    /// 29 below 100, takes the window at once.
+    /// W_est gains one segment for floor(1.875 W) acknowledged ones: 133 at the 71 segments to which the
+    /// cubic function, 0.4 * 4.2^3 = 29 below 100, takes the window at once.
     #[test]
     fn the_friendly_region_gains_a_segment_in_one_and_seven_eighths_of_a_round() {
         let mut rig = rig(100.0, 2.0);
@@ -246,7 +250,8 @@ mod tests {
         assert_eq!((rig.w(), probe(&*rig.cc, "w_est_segments")), (71.0, 71.0));
     }
 
-    /// `bictcp_reset`: after a timeout the window grows as before the first loss, and not faster than by half a segment an ACK.
+    /// `bictcp_reset`: after a timeout the window grows as before the first loss, and not faster than
+    /// by half a segment an ACK.
     #[test]
     fn a_timeout_forgets_the_plateau() {
         let mut rig = rig(100.0, 2.0);

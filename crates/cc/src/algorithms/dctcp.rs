@@ -1,25 +1,32 @@
-//! DCTCP: M. Alizadeh, A. Greenberg, D. A. Maltz, J. Padhye, P. Patel, B. Prabhakar, S. Sengupta, M. Sridharan: Data Center TCP (DCTCP),
-//! ACM SIGCOMM, 2010; S. Bensley, D. Thaler, P. Balasubramanian, L. Eggert, G. Judd: Data Center TCP (DCTCP), RFC 8257, 2017.
+//! DCTCP: M. Alizadeh, A. Greenberg, D. A. Maltz, J. Padhye, P. Patel, B. Prabhakar, S. Sengupta, M.
+//! Sridharan: Data Center TCP (DCTCP), ACM SIGCOMM, 2010; S. Bensley, D. Thaler, P. Balasubramanian, L.
+//! Eggert, G. Judd: Data Center TCP (DCTCP), RFC 8257, 2017.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40.
 //! Equations:
-//!  * alpha = (1 - g) alpha + g F once per window, F being the share of bytes acknowledged as marked (paper eq. 1, RFC 8257
-//!    section 3.3) -> `observe`.
+//!  * alpha = (1 - g) alpha + g F once per window, F being the share of bytes acknowledged as marked (paper
+//!    eq. 1, RFC 8257 section 3.3) -> `observe`.
 //!  * W (1 - alpha/2) once per window with marks (paper eq. 2, RFC section 3.3) -> `backoff`.
 //!  * growth of Reno, the default of [`Policy`].
 //!
-//! The receiver's part, an exact echo of marks, is an option of the connection, `ecn = "dctcp"`, for which the entry asks. With the echo of
-//! RFC 3168 alpha is the share of bytes acknowledged between a mark and CWR, which is more than was marked.
+//! The receiver's part, an exact echo of marks, is an option of the connection, `ecn = "dctcp"`, for which
+//! the entry asks. With the echo of RFC 3168 alpha is the share of bytes acknowledged between a mark and CWR,
+//! which is more than was marked.
 //! Decisions:
-//!  * the window of observation is a round of the sender (`Ack::round_end`), which begins with the next segment sent, as DCTCP.WindowEnd.
-//!  * alpha is 1 at first (RFC 8257 section 3.3), so that the first mark halves the window. The paper leaves it open.
-//!  * an acknowledgement that ends a window and asks for a reduction reduces by the alpha of before, since congestion is reported ahead
-//!    of the acknowledgement. The RFC updates alpha first. It differs by one acknowledgement in a window.
+//!  * the window of observation is a round of the sender (`Ack::round_end`), which begins with the next
+//!    segment sent, as DCTCP.WindowEnd.
+//!  * alpha is 1 at first (RFC 8257 section 3.3), so that the first mark halves the window.
+//!    The paper leaves it open.
+//!  * an acknowledgement that ends a window and asks for a reduction reduces by the alpha of before, since
+//!    congestion is reported ahead of the acknowledgement. The RFC updates alpha first. It differs by one
+//!    acknowledgement in a window.
 //!  * a loss halves the window (RFC 8257 section 3.4), and so does a timeout for ssthresh.
-//!  * a window that marks cut below two segments stays at two (RFC 8257 leaves the least window to the implementation; Linux has two).
+//!  * a window that marks cut below two segments stays at two (RFC 8257 leaves the least window to the
+//!    implementation; Linux has two).
 //!  * idle restart: alpha stays, as RFC 8257 says nothing of pauses.
 //!
-//! The rules of the paper and of the RFC are from knowledge of them; the rules of the receiver were compared with Linux (tcp_dctcp.h, 6.1).
+//! The rules of the paper and of the RFC are from knowledge of them; the rules of the receiver were compared
+//! with Linux (tcp_dctcp.h, 6.1).
 
 use crate::algorithms::prelude::*;
 use crate::registry::Marks;

@@ -1,21 +1,28 @@
-//! "Enhanced TCP": G. Hasegawa, M. Murata, H. Miyahara: Improvement of the congestion control mechanism of TCP to avoid mis-retransmission,
-//! IEICE Transactions on Communications (Japanese Edition) J82-B, no. 11, 1999, as H. Obata, K. Ishida, S. Takeuchi, S. Hanasaki: TCP-STAR:
-//! TCP Congestion Control Method for Satellite Internet, IEICE Transactions on Communications, 2006, describes and names it (section 2.2, its reference 13).
+//! "Enhanced TCP": G. Hasegawa, M. Murata, H. Miyahara: Improvement of the congestion control mechanism
+//! of TCP to avoid mis-retransmission, IEICE Transactions on Communications (Japanese Edition) J82-B, no.
+//! 11, 1999, as H. Obata, K. Ishida, S. Takeuchi, S. Hanasaki: TCP-STAR: TCP Congestion Control Method
+//! for Satellite Internet, IEICE Transactions on Communications, 2006, describes and names it
+//! (section 2.2, its reference 13).
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40.
-//! A reconstruction (grade C). The paper is in Japanese and was not at hand. What is known are three sentences. After a
-//! timeout the method measures the RTT of the retransmitted data, to judge whether the acknowledgement was late. If so, the
-//! slow-start threshold is set to its value from before the timeout. It does not help when acknowledgements are lost.
-//! What is reconstructed, and what the paper itself would decide:
-//!  * the judgement. The first acknowledgement after the timeout comes sooner than the smallest RTT ever measured: it cannot be the answer
-//!    to the retransmission -> `slow_start`. The paper may compare with the mean, or with a share of it (`share`).
-//!  * which value. "The values before": ssthresh as it was. In congestion avoidance that is below the window that was lost, so
-//!    `restores = "window"` takes the larger of the two. The default is the literal reading.
-//!  * the window itself begins with one segment, as after any timeout. The sentences speak of the threshold alone.
+//! A reconstruction (grade C). The paper is in Japanese and was not at hand. What is known are three
+//! sentences. After a timeout the method measures the RTT of the retransmitted data, to judge whether
+//! the acknowledgement was late. If so, the slow-start threshold is set to its value from before the
+//! timeout. It does not help when acknowledgements are lost. What is reconstructed, and what the
+//! paper itself would decide:
+//!  * the judgement. The first acknowledgement after the timeout comes sooner than the smallest RTT ever
+//!    measured: it cannot be the answer to the retransmission -> `slow_start`. The paper may compare with the
+//!    mean, or with a share of it (`share`).
+//!  * which value. "The values before": ssthresh as it was. In congestion avoidance that is
+//!    below the window that was lost, so `restores = "window"` takes the larger of the two. The
+//!    default is the literal reading.
+//!  * the window itself begins with one segment, as after any timeout. The sentences
+//!    speak of the threshold alone.
 //!  * everything else is Reno's (RFC 5681), the base of the papers of that time.
 //!
-//! The sender must not undo spurious timeouts by itself, as profiles `modern` and `linux` do: with `spurious = "none"` or profile `paper`
-//! the method is alone. A second timeout in a row keeps the values from before the first. Idle times are Reno's: nothing changes.
+//! The sender must not undo spurious timeouts by itself, as profiles `modern` and `linux` do: with
+//! `spurious = "none"` or profile `paper` the method is alone. A second timeout in a row keeps the values
+//! from before the first. Idle times are Reno's: nothing changes.
 
 use crate::algorithms::prelude::*;
 
@@ -84,7 +91,8 @@ mod tests {
     use crate::registry::Value;
     use crate::rig::{Rig, probe, text};
 
-    /// A window of 40 with a threshold of 32, an RTT of 0.5 s, a timeout; the next acknowledgement comes so long after it.
+    /// A window of 40 with a threshold of 32, an RTT of 0.5 s, a timeout; the next
+    /// acknowledgement comes so long after it.
     fn after_timeout(given: &[(&str, Value)], answer: f64) -> (f64, f64) {
         let mut rig = Rig::new("enhanced", given, 40.0, 32.0);
         rig.ack(1.0, 0.5, 0.5, true);
@@ -94,8 +102,8 @@ mod tests {
         (rig.w(), rig.t())
     }
 
-    /// 0.4 s after the retransmission nothing can have come back on a path of 0.5 s: the threshold is 32 as before. 0.5 s is the answer to
-    /// the retransmission: half of the window, 20.
+    /// 0.4 s after the retransmission nothing can have come back on a path of 0.5 s: the threshold is 32 as
+    /// before. 0.5 s is the answer to the retransmission: half of the window, 20.
     #[test]
     fn a_late_acknowledgement_gives_the_threshold_back() {
         assert_eq!(after_timeout(&[], 0.4), (2.0, 32.0));
@@ -106,8 +114,8 @@ mod tests {
         assert!((after_timeout(&[("share", Value::Number(0.0))], 0.4).1 - 20.0125).abs() < 1e-3);
     }
 
-    /// The point of the method: it is back at the threshold by slow start, 5 round trips for 32 segments, where Reno needs 20 segments by
-    /// slow start and 12 round trips more.
+    /// The point of the method: it is back at the threshold by slow start, 5 round trips for 32 segments,
+    /// where Reno needs 20 segments by slow start and 12 round trips more.
     #[test]
     fn it_is_back_by_slow_start() {
         let rounds = |id: &str| {

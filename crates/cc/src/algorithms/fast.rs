@@ -1,24 +1,30 @@
-//! FAST TCP: D. X. Wei, C. Jin, S. H. Low, S. Hegde: FAST TCP: Motivation, Architecture, Algorithms, Performance, IEEE/ACM
-//! Transactions on Networking 14(6), 2006. A window that is set from the queueing delay rather than moved by it.
+//! FAST TCP: D. X. Wei, C. Jin, S. H. Low, S. Hegde: FAST TCP: Motivation, Architecture, Algorithms,
+//! Performance, IEEE/ACM Transactions on Networking 14(6), 2006. A window that is set from the queueing delay
+//! rather than moved by it.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation delay does not rise for good
-//! unless `base_window` is set. Meant for a sender that paces: the window may change by up to its own size at once.
-//! Rule: W = min(2 W, (1 - gamma) W + gamma (W baseRTT / RTT + alpha)) per update, so that alpha segments queue in
-//! equilibrium -> `avoid`.
-//! The paper could not be read. The rule was compared with the ns-2 module of the University of Melbourne (T. Cui, L. Andrew:
-//! tcp-fast.cc 1.1.3, 2007). Equal: the update with gamma = 1/2, but for the bound 2 W, which the module lacks, and the half at
-//! a loss. The module differs: W beside baseRTT / RTT is that of the time when the acknowledged segment was sent. RTT is a mean
-//! of the last 256 ACKs or W / 3. Updates come every other RTT "as in Linux" (`period = "alternate"`), spread over ACKs. W
-//! grows by one an ACK while the queueing delay is below a threshold.
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation delay does not
+//! rise for good unless `base_window` is set. Meant for a sender that paces: the window may change by up
+//! to its own size at once.
+//! Rule: W = min(2 W, (1 - gamma) W + gamma (W baseRTT / RTT + alpha)) per update, so that alpha segments
+//! queue in equilibrium -> `avoid`.
+//! The paper could not be read. The rule was compared with the ns-2 module of the University of Melbourne (T.
+//! Cui, L. Andrew: tcp-fast.cc 1.1.3, 2007). Equal: the update with gamma = 1/2, but for the bound 2 W, which
+//! the module lacks, and the half at a loss. The module differs: W beside baseRTT / RTT is that of the time
+//! when the acknowledged segment was sent. RTT is a mean of the last 256 ACKs or W / 3. Updates come every
+//! other RTT "as in Linux" (`period = "alternate"`), spread over ACKs. W grows by one an ACK while the
+//! queueing delay is below a threshold.
 //! Decisions:
-//!  * an update per round trip, at its end, from its mean RTT; `period = "alternate"` is every other round trip, as the
-//!    paper's window needs a round trip to show in the RTT. Rounds that touch recovery are not measured.
-//!  * alpha follows the flow's own rate unless given: 8 segments up to 10 Mbit/s of payload, 20 up to 100, 200 above.
-//!  * slow start is RFC 5681's and ends, with T = W, when a round's mean RTT exceeds baseRTT by more than `start_queue` of it.
-//!    Its bursts alone make a mean queue of a quarter of the window that a round starts with. So 1/16 is met when the window
-//!    is between half and all of the bandwidth-delay product, whatever that is. (A number of segments is met long before that
-//!    on a long path.)
-//!  * T follows the window down, so that an update never leads back into slow start. A loss, or an ECN echo, halves.
+//!  * an update per round trip, at its end, from its mean RTT; `period = "alternate"` is every other
+//!    round trip, as the paper's window needs a round trip to show in the RTT. Rounds that touch
+//!    recovery are not measured.
+//!  * alpha follows the flow's own rate unless given: 8 segments up to 10 Mbit/s of payload,
+//!    20 up to 100, 200 above.
+//!  * slow start is RFC 5681's and ends, with T = W, when a round's mean RTT exceeds baseRTT by more than
+//!    `start_queue` of it. Its bursts alone make a mean queue of a quarter of the window that a round starts
+//!    with. So 1/16 is met when the window is between half and all of the bandwidth-delay product, whatever
+//!    that is. (A number of segments is met long before that on a long path.)
+//!  * T follows the window down, so that an update never leads back into slow start. A
+//!    loss, or an ECN echo, halves.
 
 use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
@@ -141,7 +147,8 @@ mod tests {
         }
     }
 
-    /// Near equilibrium, with the RTT of the present window, an update leaves 1 - gamma RTT's queue share of the error.
+    /// Near equilibrium, with the RTT of the present window, an update leaves 1 - gamma RTT's
+    /// queue share of the error.
     #[test]
     fn the_error_shrinks_geometrically() {
         let mut rig = Rig::new("fast", &given(100.0), 420.0, 2.0);
@@ -185,7 +192,8 @@ mod tests {
         }
     }
 
-    /// Slow start ends in the first round whose mean RTT is 1/16 longer than the shortest, and the updates take over.
+    /// Slow start ends in the first round whose mean RTT is 1/16 longer than the shortest,
+    /// and the updates take over.
     #[test]
     fn slow_start_ends_when_a_queue_shows() {
         for (rtt, ends) in [(0.53, false), (0.532, true)] {

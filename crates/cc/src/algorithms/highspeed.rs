@@ -1,14 +1,15 @@
 //! HighSpeed TCP: S. Floyd: HighSpeed TCP for Large Congestion Windows, RFC 3649, 2003.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40; the response function is defined up to High_Window = 83000.
-//! Equations: section 5, b(w) and a(w) = w^2 p(w) 2 b(w) / (2 - b(w)) with p(w) = 0.078 / w^1.2, and Reno up to
-//! Low_Window = 38 -> [`coefficients`]; appendix B, the table of whole a and two-digit b -> [`table`].
+//! Equations: section 5, b(w) and a(w) = w^2 p(w) 2 b(w) / (2 - b(w)) with p(w) = 0.078 / w^1.2, and Reno up
+//! to Low_Window = 38 -> [`coefficients`]; appendix B, the table of whole a and two-digit b -> [`table`].
 //! Decisions:
-//!  * `form = "formula"` evaluates a and b at every window; `table` is appendix B: a row holds from its window on. `linux` takes
-//!    the row above the window (`hstcp_cong_avoid` in tcp_highspeed.c, 6.1, which is ns-2's TCP/Linux, too). So it adds 2 segments
-//!    and keeps 0.56 of them from 39 segments on, not from 118. Linux has b in 256ths, here it is in hundredths.
-//!  * a is never below 1, Reno's (the formula gives 0.955 at 38 segments). Above High_Window b stays 0.1, where the formula
-//!    would go on to fall below zero.
+//!  * `form = "formula"` evaluates a and b at every window; `table` is appendix B: a row holds from its
+//!    window on. `linux` takes the row above the window (`hstcp_cong_avoid` in tcp_highspeed.c, 6.1, which is
+//!    ns-2's TCP/Linux, too). So it adds 2 segments and keeps 0.56 of them from 39 segments on, not from 118.
+//!    Linux has b in 256ths, here it is in hundredths.
+//!  * a is never below 1, Reno's (the formula gives 0.955 at 38 segments). Above High_Window b stays 0.1,
+//!    where the formula would go on to fall below zero.
 //!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule.
 
 use crate::algorithms::prelude::*;
@@ -123,8 +124,8 @@ mod tests {
         }
     }
 
-    /// Appendix B: the table's steps, which its program finds with p(w) = 1 / (12.8 w^1.2) by counting up from 38 until a(w)
-    /// has grown by one.
+    /// Appendix B: the table's steps, which its program finds with p(w) = 1 / (12.8 w^1.2) by counting up
+    /// from 38 until a(w) has grown by one.
     #[test]
     fn the_table_of_appendix_b() {
         for (w, a, b) in [
@@ -154,7 +155,8 @@ mod tests {
         near(decrease(38.0), 0.5, 1e-12);
     }
 
-    /// tcp_highspeed.c: its rows are (38, 0.50), (118, 0.44), (221, 0.41), ...; it goes on to the next one while the window is larger.
+    /// tcp_highspeed.c: its rows are (38, 0.50), (118, 0.44), (221, 0.41), ...; it goes on to the next one
+    /// while the window is larger.
     #[test]
     fn linux_takes_the_row_above_the_window() {
         for (w, a, b) in [
@@ -174,8 +176,8 @@ mod tests {
         near(rig.w(), 0.56 * 102.0, 1e-6);
     }
 
-    /// Section 5, w(p) = 0.12 / p^0.835: with losses at regular intervals a and b give that window, within the rounding of
-    /// the RFC's coefficients.
+    /// Section 5, w(p) = 0.12 / p^0.835: with losses at regular intervals a and b give that window, within
+    /// the rounding of the RFC's coefficients.
     #[test]
     fn the_response_function() {
         for (p, w) in [(1e-3, 38.4), (1e-4, 262.5), (1e-5, 1795.0), (1e-6, 12_280.0), (1e-7, 83_000.0)] {
@@ -184,8 +186,9 @@ mod tests {
         }
     }
 
-    /// From 750 (1 - 0.345) to 750 segments: 46 round trips, 27.6 s at 0.6 s. With the table, which has 4, 5 and 6 segments
-    /// a round trip in between, (495 - 487.5)/4 + (663 - 495)/5 + (750 - 663)/6 = 50. Reno's rules up to 38 segments.
+    /// From 750 (1 - 0.345) to 750 segments: 46 round trips, 27.6 s at 0.6 s. With the table, which has 4,
+    /// 5 and 6 segments a round trip in between, (495 - 487.5)/4 + (663 - 495)/5 + (750 - 663)/6 = 50. Reno's
+    /// rules up to 38 segments.
     #[test]
     fn regains_750_segments_in_46_round_trips() {
         for (form, seconds) in [("formula", 27.6), ("table", 30.0)] {

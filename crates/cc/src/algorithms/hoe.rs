@@ -1,12 +1,14 @@
-//! Hoe's estimate of the bandwidth-delay product in slow start: J. C. Hoe: Improving the Start-up Behavior of a Congestion
-//! Control Scheme for TCP, ACM SIGCOMM, 1996. Segments sent back to back leave the bottleneck at its rate, and so do their
-//! ACKs.
+//! Hoe's estimate of the bandwidth-delay product in slow start: J. C. Hoe: Improving the Start-up Behavior of
+//! a Congestion Control Scheme for TCP, ACM SIGCOMM, 1996. Segments sent back to back leave the bottleneck at
+//! its rate, and so do their ACKs.
 //!
-//! Unit: segments. Valid while segments leave the sender in bursts: a paced sender's ACKs show the pacing rate. (The delivery
-//! rate is no substitute: it is at most W / RTT, so a threshold made of it could never exceed the window.)
+//! Unit: segments. Valid while segments leave the sender in bursts: a paced sender's ACKs show the pacing
+//! rate. (The delivery rate is no substitute: it is at most W / RTT, so a threshold made of it could
+//! never exceed the window.)
 //! Decisions:
 //!  * a gap between two ACKs counts as close up to a quarter of RTTmin; ACKs at one instant are added up.
-//!  * the estimate of a round is the median of its first three close gaps, and the estimate is the median of the rounds'.
+//!  * the estimate of a round is the median of its first three close gaps, and the estimate is
+//!    the median of the rounds'.
 //!  * a gap gives the rate of what its last ACK acknowledges, so that delayed ACKs do not halve it.
 
 use crate::algorithms::prelude::*;
@@ -87,7 +89,8 @@ mod tests {
         assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
     }
 
-    /// Wide gaps do not count, those after the third neither, and ACKs at one instant are one; two segments per ACK are two.
+    /// Wide gaps do not count, those after the third neither, and ACKs at one instant are one; two
+    /// segments per ACK are two.
     #[test]
     fn three_close_gaps_make_a_round() {
         let mut hoe = Hoe::default();

@@ -1,22 +1,28 @@
-//! HSWA-TCP (also printed HSPA-TCP): X. Ge, F. Y. Li, F. Reichert: An Enhanced TCP Congestion Avoidance Scheme and its
-//! Performance Evaluation in High Speed Satellite Networks. A window rule that takes the channel's bit error rate as a parameter.
+//! HSWA-TCP (also printed HSPA-TCP): X. Ge, F. Y. Li, F. Reichert: An Enhanced TCP Congestion Avoidance
+//! Scheme and its Performance Evaluation in High Speed Satellite Networks. A window rule that takes the
+//! channel's bit error rate as a parameter.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, any RTT above 1 us.
-//! Equations: (2) BaseTD = min(TD_(i-9) .. TD_i); (3) TD_i = AvgRTT_i - Unit_TD_i with Unit_TD_i = minRTT_(i-1) / 2;
-//! (4) the increment per round -> [`Hswa::close`], `avoid`; (5) S = -A lg(p_ber) -> [`Hswa::new`].
-//! Decisions where the paper is silent or contradicts itself:
-//!  * an observation period is one round, and AvgRTT its mean: the paper's running mean over all that was ever sent would
-//!    soon stop reacting. `average = "connection"` takes that mean, section II's "until currently transmitted segments", as AvgRTT of eq. 3.
+//! Equations: (2) BaseTD = min(TD_(i-9) .. TD_i); (3) TD_i = AvgRTT_i - Unit_TD_i with
+//! Unit_TD_i = minRTT_(i-1) / 2; (4) the increment per round -> [`Hswa::close`], `avoid`; (5) S = -A
+//! lg(p_ber) -> [`Hswa::new`]. Decisions where the paper is silent or contradicts itself:
+//!  * an observation period is one round, and AvgRTT its mean: the paper's running mean over all that was
+//!    ever sent would soon stop reacting. `average = "connection"` takes that mean, section II's "until
+//!    currently transmitted segments", as AvgRTT of eq. 3.
 //!  * the test TD = BaseTD is the limit of the second branch of eq. 4, and `cwnd_lim` always caps it.
 //!  * cwnd_lim is the receive window; p_ber is clamped to [1e-12, 0.1], so S lies between 10 and 120.
-//!  * lg is the logarithm to base 10. No printed value of S decides this; `lg = "ln"` takes the natural one, 2.3 times as much.
-//!  * a TD that is not positive (the RTT fell below half of the last round's: another path) starts the history anew.
-//!  * eq. 4 is a growth per round trip, spread over the round's ACKs in proportion to the data that they acknowledge.
-//!    Algorithm 1 can be read as one update for each ACK, too: `eq4 = "ack"` adds the increment of the last round for each
-//!    acknowledged segment. The window then reaches cwnd_lim within a round trip, so the flow needs a receive window.
+//!  * lg is the logarithm to base 10. No printed value of S decides this; `lg = "ln"` takes the
+//!    natural one, 2.3 times as much.
+//!  * a TD that is not positive (the RTT fell below half of the last round's: another path)
+//!    starts the history anew.
+//!  * eq. 4 is a growth per round trip, spread over the round's ACKs in proportion to the data that they
+//!    acknowledge. Algorithm 1 can be read as one update for each ACK, too: `eq4 = "ack"` adds the increment
+//!    of the last round for each acknowledged segment. The window then reaches cwnd_lim within a round trip,
+//!    so the flow needs a receive window.
 //!  * slow start, loss and timeout are standard (RFC 5681): the paper changes congestion avoidance only.
 //!
-//! A queue that persists for more than ten rounds enters BaseTD and is no longer seen; the paper's rule does the same.
+//! A queue that persists for more than ten rounds enters BaseTD and is no longer seen; the
+//! paper's rule does the same.
 
 use crate::algorithms::avg_rtt::{AVERAGE, AvgRtt};
 use crate::algorithms::prelude::*;
@@ -82,7 +88,8 @@ algorithm! {
 }
 
 impl Hswa {
-    /// Eq. 2 to 4 for a round whose RTT had this mean and minimum, in seconds: the increment for the next round.
+    /// Eq. 2 to 4 for a round whose RTT had this mean and minimum, in seconds: the
+    /// increment for the next round.
     fn close(&mut self, mean: f64, min: f64) -> f64 {
         let unit_td = self.min_rtt.replace(min).unwrap_or(min) / 2.0;
         let mut td = mean - unit_td; // eq. 3
@@ -168,8 +175,9 @@ mod tests {
         near(Hswa::new(&args("hswa", &given)).s, 184.2068, 1e-6);
     }
 
-    /// `average = "connection"`: three rounds of 0.5 s and one of 0.7 s have a mean of 0.55 s, so TD rises from 0.25 s to 0.3 s and the increment
-    /// falls from S = 80 to 80 (1 - 0.05 / 0.25) = 64. By the mean of the round TD is 0.45 s: 80 (1 - 0.2 / 0.25) = 16.
+    /// `average = "connection"`: three rounds of 0.5 s and one of 0.7 s have a mean of 0.55 s, so TD rises
+    /// from 0.25 s to 0.3 s and the increment falls from S = 80 to 80 (1 - 0.05 / 0.25) = 64. By the mean of
+    /// the round TD is 0.45 s: 80 (1 - 0.2 / 0.25) = 16.
     #[test]
     fn avg_rtt_can_be_the_mean_of_the_connection() {
         for (choice, expected) in [("round", 16.0), ("connection", 64.0)] {
@@ -182,7 +190,8 @@ mod tests {
         }
     }
 
-    /// Eq. 4 for each ACK: a window of 100 segments adds S = 80 for each of them in a round trip, up to cwnd_lim.
+    /// Eq. 4 for each ACK: a window of 100 segments adds S = 80 for each of them in a
+    /// round trip, up to cwnd_lim.
     #[test]
     fn eq_4_can_be_applied_at_each_ack() {
         let mut rig = Rig::new("hswa", &[("eq4", text("ack"))], 100.0, 2.0);

@@ -1,22 +1,25 @@
 //! H-TCP: D. Leith, R. Shorten: H-TCP: TCP for High-speed and Long-distance Networks, PFLDnet, 2004;
-//! draft-leith-tcp-htcp; details as in Linux's module of that name (6.1: docs/oracle.md). The draft's text could not be read. FreeBSD's
-//! cc_htcp.c implements draft 06 and has the same alpha, the limits of beta and of the RTT scaling, and 0.95 for RTTmax. It scales with
-//! SRTT, keeps alpha at 1 up to 1 s whatever beta is, and has no `bandwidth_switch`.
+//! draft-leith-tcp-htcp; details as in Linux's module of that name (6.1: docs/oracle.md). The draft's text
+//! could not be read. FreeBSD's cc_htcp.c implements draft 06 and has the same alpha, the limits of beta and
+//! of the RTT scaling, and 0.95 for RTTmax. It scales with SRTT, keeps alpha at 1 up to 1 s whatever beta is,
+//! and has no `bandwidth_switch`.
 //!
 //! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT above 1 us.
 //! Rules, with Delta the time since the last congestion ended:
 //!  * alpha(Delta) = 1 up to 1 s, then 1 + 10 (Delta - 1) + ((Delta - 1)/2)^2 -> [`alpha`].
 //!  * W + 2 (1 - beta) alpha(Delta) s per round trip, s the RTT scaling -> [`Htcp::increase`].
-//!  * beta = RTTmin / RTTmax, or 1/2 if the throughput changed by a fifth since the last congestion -> [`Htcp::adapted`].
+//!  * beta = RTTmin / RTTmax, or 1/2 if the throughput changed by a fifth since the last
+//!    congestion -> [`Htcp::adapted`].
 //!
 //! Decisions:
-//!  * s is 1 / clamp(0.1 s / RTTmin, 0.5, 10), and s alpha is never below 1; both real-valued, where Linux has integers.
-//!    `rtt_scaling` and `bandwidth_switch` turn the two refinements off; ns-3 has no RTT scaling.
+//!  * s is 1 / clamp(0.1 s / RTTmin, 0.5, 10), and s alpha is never below 1; both real-valued, where
+//!    Linux has integers. `rtt_scaling` and `bandwidth_switch` turn the two refinements off;
+//!    ns-3 has no RTT scaling.
 //!  * beta adapts from the second congestion on and only if RTTmin exceeds 10 ms, in [0.5, `beta_max`].
-//!  * RTTmin is that of the connection. RTTmax follows samples outside recovery that exceed it by 20 ms or less, and every
-//!    congestion takes away a twentieth of its distance from RTTmin.
-//!  * throughput is measured over a window of data and at least RTTmin. Its mean (3/4 old) gives the maximum of the epoch,
-//!    without the first three round trips after a congestion.
+//!  * RTTmin is that of the connection. RTTmax follows samples outside recovery that exceed it by 20 ms or
+//!    less, and every congestion takes away a twentieth of its distance from RTTmin.
+//!  * throughput is measured over a window of data and at least RTTmin. Its mean (3/4 old) gives the maximum
+//!    of the epoch, without the first three round trips after a congestion.
 //!  * Delta starts at the congestion and again when recovery ends. ECN is answered as a loss.
 //!  * RTTs are this ACK's own; Linux's come in clock ticks.
 
@@ -267,7 +270,8 @@ mod tests {
         near(growth(0.6, 5.0, &PLAIN), 45.0, 1e-4);
     }
 
-    /// From half the window: 375 to 750 segments in 6.0 s at 0.6 s, 2083 to 4167 in 11.0 s at 0.5 s, whole round trips.
+    /// From half the window: 375 to 750 segments in 6.0 s at 0.6 s, 2083 to 4167 in 11.0 s at
+    /// 0.5 s, whole round trips.
     #[test]
     fn regains_half_of_750_segments_in_6_s_at_600_ms() {
         for (w, rtt, seconds) in [(750.0, 0.6, 6.0), (4167.0, 0.5, 11.0)] {
@@ -300,7 +304,8 @@ mod tests {
         rig
     }
 
-    /// beta: 1/2 at the first congestion, then RTTmin/RTTmax within [0.5, 0.8]; RTTmax forgets a twentieth each time.
+    /// beta: 1/2 at the first congestion, then RTTmin/RTTmax within [0.5, 0.8]; RTTmax
+    /// forgets a twentieth each time.
     #[test]
     fn the_cut_follows_the_ratio_of_the_rtts() {
         for (high, max, expected) in
@@ -327,8 +332,8 @@ mod tests {
         }
     }
 
-    /// The bandwidth switch: throughput that has changed by more than a fifth since the last congestion means half. Steady
-    /// throughput lets beta adapt from the second congestion of that kind on.
+    /// The bandwidth switch: throughput that has changed by more than a fifth since the last congestion means
+    /// half. Steady throughput lets beta adapt from the second congestion of that kind on.
     #[test]
     fn a_change_of_throughput_halves() {
         let epoch = |rig: &mut Rig, rate: f64| {

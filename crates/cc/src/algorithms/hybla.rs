@@ -1,28 +1,30 @@
-//! TCP Hybla: C. Caini, R. Firrincieli: TCP Hybla: a TCP Enhancement for Heterogeneous Networks, International Journal of Satellite
-//! Communications and Networking, 2004; details as in Linux's module of that name (6.1: docs/oracle.md). The growth of a flow of RTT
-//! `rtt0`, at any longer RTT.
+//! TCP Hybla: C. Caini, R. Firrincieli: TCP Hybla: a TCP Enhancement for Heterogeneous Networks,
+//! International Journal of Satellite Communications and Networking, 2004; details as in Linux's module of
+//! that name (6.1: docs/oracle.md). The growth of a flow of RTT `rtt0`, at any longer RTT.
 //!
 //! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, any RTT; a path shorter than `rtt0` gets Reno.
-//! Rules, with rho = max(RTT / RTT0, 1): slow start W + 2^rho - 1 per ACK -> `slow_start`. Congestion avoidance W + rho^2 / W
-//! per ACK -> `avoid`. Half the window stays after a loss -> `backoff`.
+//! Rules, with rho = max(RTT / RTT0, 1): slow start W + 2^rho - 1 per ACK -> `slow_start`. Congestion
+//! avoidance W + rho^2 / W per ACK -> `avoid`. Half the window stays after a loss -> `backoff`.
 //! The paper adds two companions, both on unless turned off:
-//!  * `ssthresh_est`: Hoe's estimate (ACM SIGCOMM 1996) gives slow start its end, without which the first ACK at 500 ms would
-//!    add a million segments. Three ACKs in a row within half the smallest RTT give the bottleneck's rate (the data of the
-//!    last two over the time from the first to the third). T is that times the smallest RTT -> [`PacketPair`]. Until then
-//!    slow start is Reno's.
-//!  * `pacing`: segments are spread over the round trip, at max(cwnd, data in flight) / SRTT times 2 below half of T and 1.2
-//!    from there on (Linux, `tcp_update_pacing_rate`).
+//!  * `ssthresh_est`: Hoe's estimate (ACM SIGCOMM 1996) gives slow start its end, without which the first ACK
+//!    at 500 ms would add a million segments. Three ACKs in a row within half the smallest RTT give the
+//!    bottleneck's rate (the data of the last two over the time from the first to the third). T is that times
+//!    the smallest RTT -> [`PacketPair`]. Until then slow start is Reno's.
+//!  * `pacing`: segments are spread over the round trip, at max(cwnd, data in flight) / SRTT times 2 below
+//!    half of T and 1.2 from there on (Linux, `tcp_update_pacing_rate`).
 //!
 //! Decisions:
-//!  * growth is once for an ACK, however much it acknowledges (the paper; Linux, `hybla_cong_avoid`), so a receiver that
-//!    delays its ACKs halves it. With `per = "segment"` the growth is rho^2 per RTT for every receiver (ns-3).
-//!  * rho is that of the smallest smoothed RTT so far (Linux), so a queue does not raise it; RTT0 is 25 ms (ns-3: 50 ms).
-//!  * the exponent of slow start is at most `exponent_cap` = 16 (Linux); the window stops at T. With `per = "segment"` the
-//!    data that is left counts for congestion avoidance.
+//!  * growth is once for an ACK, however much it acknowledges (the paper; Linux, `hybla_cong_avoid`),
+//!    so a receiver that delays its ACKs halves it. With `per = "segment"` the growth is rho^2 per RTT
+//!    for every receiver (ns-3).
+//!  * rho is that of the smallest smoothed RTT so far (Linux), so a queue does not raise it;
+//!    RTT0 is 25 ms (ns-3: 50 ms).
+//!  * the exponent of slow start is at most `exponent_cap` = 16 (Linux); the window stops at T. With
+//!    `per = "segment"` the data that is left counts for congestion avoidance.
 //!  * the initial window is the sender's, not rho.
 //!  * in slow start after a timeout, until all data sent before it is acknowledged, growth is Reno's (Linux).
-//!  * an estimate needs three reports in a round trip. One report that covers a whole round trip is too coarse; slow start then
-//!    stays Reno's until the first loss.
+//!  * an estimate needs three reports in a round trip. One report that covers a whole round trip is too
+//!    coarse; slow start then stays Reno's until the first loss.
 //!  * ECN is answered as a loss.
 
 use crate::algorithms::increments::{Increments, PER_ACK};
@@ -176,7 +178,8 @@ mod tests {
         }
     }
 
-    /// The paper's rho, and its growth per round trip (rho^2) and per ACK of slow start (2^rho - 1), at six RTTs.
+    /// The paper's rho, and its growth per round trip (rho^2) and per ACK of slow start
+    /// (2^rho - 1), at six RTTs.
     #[test]
     fn growth_at_six_rtts() {
         for (ms, rho, per_ack) in [
@@ -199,8 +202,8 @@ mod tests {
         }
     }
 
-    /// Linux `hybla_cong_avoid` and the paper: an ACK counts once, so ACKs for two segments each halve the growth; by segment
-    /// they do not.
+    /// Linux `hybla_cong_avoid` and the paper: an ACK counts once, so ACKs for two segments each halve the
+    /// growth; by segment they do not.
     #[test]
     fn an_ack_of_two_segments_counts_once_unless_segments_count() {
         for (per, in_avoidance, in_slow_start) in [("ack", 8.0, 15.0), ("segment", 16.0, 30.0)] {
@@ -216,8 +219,8 @@ mod tests {
         }
     }
 
-    /// Linux: at most 2^16 - 1 segments per ACK, and never beyond T. By segment, what is left over counts for congestion
-    /// avoidance.
+    /// Linux: at most 2^16 - 1 segments per ACK, and never beyond T. By segment, what is left over counts
+    /// for congestion avoidance.
     #[test]
     fn slow_start_is_capped_and_stops_at_ssthresh() {
         let mut rig = Rig::new("hybla", &[("ssthresh_est", Value::Flag(false))], 10.0, f64::INFINITY);
@@ -231,8 +234,8 @@ mod tests {
         near(rig.w(), 500.0 + 576.0 / 500.0, 1e-4);
     }
 
-    /// Hoe's estimate: ACKs of two segments every 2.4 ms are 833 segments a second; at 0.5 s that is a window of 417. The
-    /// ACKs of different rounds tell nothing.
+    /// Hoe's estimate: ACKs of two segments every 2.4 ms are 833 segments a second; at 0.5 s that is a window
+    /// of 417. The ACKs of different rounds tell nothing.
     #[test]
     fn the_spacing_of_acks_ends_slow_start() {
         let mut rig = Rig::new("hybla", &[], 2.0, f64::INFINITY);
@@ -248,7 +251,8 @@ mod tests {
         near(rig.w(), rig.t(), 0.01);
     }
 
-    /// Half of 750 segments at 0.6 s: 375 / 576 of a round trip; Reno at 25 ms takes as many of its own round trips.
+    /// Half of 750 segments at 0.6 s: 375 / 576 of a round trip; Reno at 25 ms takes as
+    /// many of its own round trips.
     #[test]
     fn regains_half_of_750_segments_in_less_than_a_round_trip() {
         let mut rig = Rig::new("hybla", &[], 750.0, 2.0);
@@ -279,7 +283,8 @@ mod tests {
         near(rig.w() - 1e5, 16.0, 1e-3);
     }
 
-    /// Linux `tcp_update_pacing_rate`: max(cwnd, packets out) / SRTT, times 2 below half of T and 1.2 from there on.
+    /// Linux `tcp_update_pacing_rate`: max(cwnd, packets out) / SRTT, times 2 below half of
+    /// T and 1.2 from there on.
     #[test]
     fn pacing() {
         let on = [("pacing", Value::Flag(true)), LONE[0].clone()];

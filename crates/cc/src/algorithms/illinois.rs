@@ -1,16 +1,17 @@
-//! TCP-Illinois: S. Liu, T. Basar, R. Srikant: TCP-Illinois: A Loss- and Delay-based Congestion Control Algorithm for
-//! High-speed Networks, Performance Evaluation, 2008; details as in Linux's module of that name (6.1: docs/oracle.md). AIMD whose
-//! coefficients follow the queueing delay.
+//! TCP-Illinois: S. Liu, T. Basar, R. Srikant: TCP-Illinois: A Loss- and Delay-based Congestion Control
+//! Algorithm for High-speed Networks, Performance Evaluation, 2008; details as in Linux's module of that name
+//! (6.1: docs/oracle.md). AIMD whose coefficients follow the queueing delay.
 //!
-//! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 3.3 s, on a path whose propagation delay does
-//! not rise for good unless `base_window` is set.
+//! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 3.3 s, on a path whose
+//! propagation delay does not rise for good unless `base_window` is set.
 //! Rules, with d the mean queueing delay of a round and D the largest seen:
 //!  * alpha falls from 10 at d = D/100 to 0.3 at d = D -> [`Delays::alpha`].
 //!  * beta rises from 1/8 at d = D/10 to 1/2 at 0.8 D -> [`Delays::beta`].
 //!  * W + alpha per round trip, W - beta W at a loss -> `avoid`, `backoff`.
 //!
 //! Decisions:
-//!  * once the delay has left the lowest hundredth, five rounds there must pass before alpha is 10 again (theta).
+//!  * once the delay has left the lowest hundredth, five rounds there must pass before
+//!    alpha is 10 again (theta).
 //!  * below 15 segments alpha = 1 and beta = 1/2, whatever the delay.
 //!  * a timeout sets alpha = 1, beta = 1/2 until the next round ends, and sets T by the beta before it.
 //!  * RTTs above 3.3 s count as 3.3 s. The largest delay never ages, as in Linux.
@@ -208,8 +209,8 @@ mod tests {
         }
     }
 
-    /// With the largest delay 0.4 s: a delay of a fifth of it means alpha 1.388 and a cut of 0.179. Five low rounds must pass
-    /// before alpha is 10.
+    /// With the largest delay 0.4 s: a delay of a fifth of it means alpha 1.388 and a cut of 0.179. Five low
+    /// rounds must pass before alpha is 10.
     #[test]
     fn a_queue_lowers_growth_and_it_takes_five_rounds_to_rise_again() {
         let mut rig = Rig::new("illinois", &[], 1000.0, 2.0);

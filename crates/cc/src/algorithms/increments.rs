@@ -1,6 +1,6 @@
-//! What a window grows by: acknowledgements, or the segments that they acknowledge. A receiver that delays its ACKs (RFC 9293 section 3.8.6.3)
-//! acknowledges two segments with each, so that the one is half of the other. Equations of papers rarely say which they mean; modules of
-//! Linux that ignore `acked` count ACKs.
+//! What a window grows by: acknowledgements, or the segments that they acknowledge. A receiver that delays
+//! its ACKs (RFC 9293 section 3.8.6.3) acknowledges two segments with each, so that the one is half of the
+//! other. Equations of papers rarely say which they mean; modules of Linux that ignore `acked` count ACKs.
 
 use crate::algorithms::prelude::*;
 
@@ -24,7 +24,8 @@ impl Increments {
         Self { per_ack: args.is("per", "ack") }
     }
 
-    /// Increments that `ack` brings. The part of a segment that HyStart++ leaves of an ACK counts as that part.
+    /// Increments that `ack` brings. The part of a segment that HyStart++ leaves of an
+    /// ACK counts as that part.
     pub(crate) fn of(self, flow: &Flow, ack: &Ack) -> f64 {
         let segments = ack.segments(flow);
         if self.per_ack { segments.min(f64::from(ack.acks)) } else { segments }

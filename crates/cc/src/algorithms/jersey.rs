@@ -1,18 +1,23 @@
-//! TCP Jersey: K. Xu, Y. Tian, N. Ansari: TCP-Jersey for Wireless IP Communications, IEEE Journal on Selected Areas in
-//! Communications 22(4), 2004. Not TCP-J. Routers that mark say what is congestion; every other loss is an error.
+//! TCP Jersey: K. Xu, Y. Tian, N. Ansari: TCP-Jersey for Wireless IP Communications, IEEE Journal on
+//! Selected Areas in Communications 22(4), 2004. Not TCP-J. Routers that mark say what is congestion;
+//! every other loss is an error.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, where congested routers mark (flow option `ecn`, a queue that
-//! marks from a threshold on). On other paths, losses of a full queue are taken for errors and no loss reduces the window.
-//! Rules: available bandwidth R_n = (RTT R_(n-1) + L_n) / (t_n - t_(n-1) + K RTT) with K = 1 -> [`Jersey::add`]. The window that
-//! it allows is ownd = RTT R_n, at least 2. Rate control: T = W = ownd at a mark or a loss with one, nothing but a
-//! retransmission at a loss without, T = ownd and W = 1 at a timeout -> `backoff`. Growth is Reno's.
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, where congested routers mark (flow option
+//! `ecn`, a queue that marks from a threshold on). On other paths, losses of a full queue are taken for
+//! errors and no loss reduces the window.
+//! Rules: available bandwidth R_n = (RTT R_(n-1) + L_n) / (t_n - t_(n-1) + K RTT) with
+//! K = 1 -> [`Jersey::add`]. The window that it allows is ownd = RTT R_n, at least 2. Rate control:
+//! T = W = ownd at a mark or a loss with one, nothing but a retransmission at a loss without, T = ownd and
+//! W = 1 at a timeout -> `backoff`. Growth is Reno's.
 //! Decisions:
-//!  * the congestion warning is RFC 3168's mark; a loss comes with it if the round under way or the last one brought a mark.
+//!  * the congestion warning is RFC 3168's mark; a loss comes with it if the round under way or the
+//!    last one brought a mark.
 //!  * one rate control per round: a loss in a round whose mark was answered changes nothing.
 //!  * rate control is taken literally: an estimate above the window raises it, unless `raise` is off.
-//!  * ownd takes the smoothed RTT. The clock is the sender's; TCP New Jersey (`new_jersey.rs`) takes the receiver's.
-//!  * ACKs at the same instant are added up, and the first only starts the clock, as in TCP-J's estimate. After an idle time
-//!    the clock starts anew.
+//!  * ownd takes the smoothed RTT. The clock is the sender's; TCP New Jersey
+//!    (`new_jersey.rs`) takes the receiver's.
+//!  * ACKs at the same instant are added up, and the first only starts the clock, as in TCP-J's estimate.
+//!    After an idle time the clock starts anew.
 
 use crate::algorithms::prelude::*;
 
@@ -147,7 +152,8 @@ mod tests {
         rig.cc.on_ack(&rig.flow, &Ack { acks: 1, ce: 1448, round_end, ..Ack::default() });
     }
 
-    /// R_n of a constant ACK rate C with gaps small against RTT: C (1 - e^(-t / K RTT)), so C in the end, and 63 % after K RTT.
+    /// R_n of a constant ACK rate C with gaps small against RTT: C (1 - e^(-t / K RTT)), so C in the
+    /// end, and 63 % after K RTT.
     #[test]
     fn the_estimate_tends_to_the_ack_rate() {
         for (k, c) in [(1.0, 1000.0), (4.0, 1000.0), (1.0, 50.0)] {
@@ -187,8 +193,8 @@ mod tests {
         rig
     }
 
-    /// A mark is answered by ownd = RTT R_n: the RTT is still that of the queue, so the window hardly changes. A path that has
-    /// become slower lowers it. Upwards too, unless that is off.
+    /// A mark is answered by ownd = RTT R_n: the RTT is still that of the queue, so the window hardly
+    /// changes. A path that has become slower lowers it. Upwards too, unless that is off.
     #[test]
     fn a_mark_sets_the_window_to_the_estimate() {
         let mut rig = queued(&[]);
@@ -210,7 +216,8 @@ mod tests {
         }
     }
 
-    /// A loss in the round of a mark, or in the next, is congestion; later it is an error again. One rate control per round.
+    /// A loss in the round of a mark, or in the next, is congestion; later it is an error again.
+    /// One rate control per round.
     #[test]
     fn a_loss_with_a_mark_is_congestion_once_per_round() {
         let slower = |rig: &mut Rig| {
@@ -241,7 +248,8 @@ mod tests {
         assert!(rig.w() == before && before >= answered);
     }
 
-    /// A timeout: one segment, T = ownd. The silence of an idle time is no sample. Without samples T is two segments.
+    /// A timeout: one segment, T = ownd. The silence of an idle time is no sample. Without
+    /// samples T is two segments.
     #[test]
     fn timeouts_and_idle_times() {
         let mut rig = queued(&[]);

@@ -1,9 +1,10 @@
-//! The spectrum of controls with history: S. Jin, L. Guo, I. Matta, A. Bestavros: A Spectrum of TCP-friendly Window-based
-//! Congestion Control Algorithms, IEEE/ACM Transactions on Networking, 2003. Members with a name of their own: SIMD (k =
-//! -1/2, l = 1) and AIAD (k = l = 0). The other rows of table 1 are (-1/3, 1), (0, 1/2) and (-1/3, 1/2).
+//! The spectrum of controls with history: S. Jin, L. Guo, I. Matta, A. Bestavros: A Spectrum of TCP-friendly
+//! Window-based Congestion Control Algorithms, IEEE/ACM Transactions on Networking, 2003. Members with a
+//! name of their own: SIMD (k = -1/2, l = 1) and AIAD (k = l = 0). The other rows of table 1 are (-1/3, 1),
+//! (0, 1/2) and (-1/3, 1/2).
 //!
-//! Unit: segments, and round trips of time. Valid for 1 <= cwnd < 2^40, k from -0.9 to 10 (the paper: k > -1), |l| <= 1.
-//! Two such flows become fair for -1 <= l - 1/(k+1) <= 0 (section 4).
+//! Unit: segments, and round trips of time. Valid for 1 <= cwnd < 2^40, k from -0.9 to 10 (the paper:
+//! k > -1), |l| <= 1. Two such flows become fair for -1 <= l - 1/(k+1) <= 0 (section 4).
 //! Equations, with u = 1/(k+1):
 //!  * (1) W = w0 + c t^u -> [`KlEpoch::curve`].
 //!  * (2), (3) W + alpha / (W - w0)^k per round trip, W - beta W^l at a loss -> `avoid`, `backoff`.
@@ -12,16 +13,18 @@
 //!  * Footnote 2, the first epoch -> [`Family::seed`].
 //!
 //! Decisions:
-//!  * `mode = "closed"` keeps t and sets W by eq. 1, which is exact for every k. `mode = "paper"` is appendix E: eq. 15 per
-//!    ACK, and c/w0 for the first one, whose increment would be zero. For k > 0 eq. 15 has a pole at W = w0: closed then.
-//!  * alpha and c are those of eq. 4 and 5, as in the paper's simulator (`alpha = "eq6"` for 6 and 7). Table 1 prints 1.89
-//!    and 1.4 for k = -1/3 since it rounds Gamma(5/2) = 1.329 to 1.3; here it is not rounded.
-//!  * when slow start ends, also one entered by a timeout or a cut below two segments, w0 = W, and wmax solves
-//!    wmax - beta wmax^l = w0.
-//!  * a loss in slow start halves (`ss_beta`; 0: by eq. 3), and so does ssthresh at a timeout; `halve_first` and `whole_cuts`
-//!    are ns-2's other rules of a cut. All as in AIMD.
-//!  * congestion avoidance after a loss in slow start begins with w0 = W and wmax as at the end of slow start: the window of
-//!    that loss does not describe the path.
+//!  * `mode = "closed"` keeps t and sets W by eq. 1, which is exact for every k. `mode = "paper"` is appendix
+//!    E: eq. 15 per ACK, and c/w0 for the first one, whose increment would be zero. For k > 0 eq. 15 has a
+//!    pole at W = w0: closed then.
+//!  * alpha and c are those of eq. 4 and 5, as in the paper's simulator (`alpha = "eq6"` for
+//!    6 and 7). Table 1 prints 1.89 and 1.4 for k = -1/3 since it rounds Gamma(5/2) = 1.329 to
+//!    1.3; here it is not rounded.
+//!  * when slow start ends, also one entered by a timeout or a cut below two segments, w0 = W, and wmax
+//!    solves wmax - beta wmax^l = w0.
+//!  * a loss in slow start halves (`ss_beta`; 0: by eq. 3), and so does ssthresh at a timeout; `halve_first`
+//!    and `whole_cuts` are ns-2's other rules of a cut. All as in AIMD.
+//!  * congestion avoidance after a loss in slow start begins with w0 = W and wmax as at the end of slow
+//!    start: the window of that loss does not describe the path.
 //!  * ECN is answered as a loss. A spurious loss brings the epoch back.
 //!  * t stops while the window does not limit the sender.
 
@@ -158,10 +161,11 @@ impl Family {
         KlEpoch { w0, a, c, t: 0.0 }
     }
 
-    /// The first epoch after slow start, which ended with a window of `w0` (footnote 2): wmax - beta wmax^l = w0.
+    /// The first epoch after slow start, which ended with a window of `w0` (footnote 2):
+    /// wmax - beta wmax^l = w0.
     fn seed(&self, w0: f64) -> KlEpoch {
-        // Newton's steps from one side. The function is convex for l >= 0, and this start then lies above the root. For l < 0
-        // it is concave, and the first step leads below the root.
+        // Newton's steps from one side. The function is convex for l >= 0, and this start then lies above the
+        // root. For l < 0 it is concave, and the first step leads below the root.
         let mut x = w0 / (1.0 - self.beta);
         for _ in 0..50 {
             let off = decreased(x, self.beta, self.l) - w0;
@@ -260,7 +264,8 @@ mod tests {
 
     const THIRD: f64 = 1.0 / 3.0;
 
-    /// Table 1, from eq. 6 and 7: alpha and c over their powers of beta and wmax. (The paper prints 1.89 and 1.4.)
+    /// Table 1, from eq. 6 and 7: alpha and c over their powers of beta and wmax. (The
+    /// paper prints 1.89 and 1.4.)
     #[test]
     fn table_1() {
         let (beta, wmax) = (0.3_f64, 50.0_f64);
@@ -298,8 +303,8 @@ mod tests {
         near(Family::new(0.0, 1.0, 0.125, false).epoch(1.0, 77.0).a, 0.2, 1e-12);
     }
 
-    /// Losses at regular intervals, the gamma function left out: X packets in T round trips fulfil X/T = sqrt(1.5 X), Reno's
-    /// law, for every k, l and window.
+    /// Losses at regular intervals, the gamma function left out: X packets in T round trips fulfil
+    /// X/T = sqrt(1.5 X), Reno's law, for every k, l and window.
     #[test]
     fn regular_losses_give_the_square_root_law() {
         for (k, l, beta) in [(-0.5, 1.0, 0.0625), (-THIRD, 0.5, 0.6), (0.0, 0.0, 0.5), (1.0, 0.4, 0.3)] {
@@ -329,8 +334,8 @@ mod tests {
         }
     }
 
-    /// SIMD(1/16) at wmax = 100: the first ACK of appendix E adds 8.166e-6 segments. Per-ACK growth follows eq. 1. wmax is
-    /// back after (1 - 2 beta / 3) 0.9428 wmax = 90.4 round trips, which is in the 91st.
+    /// SIMD(1/16) at wmax = 100: the first ACK of appendix E adds 8.166e-6 segments. Per-ACK growth follows
+    /// eq. 1. wmax is back after (1 - 2 beta / 3) 0.9428 wmax = 90.4 round trips, which is in the 91st.
     #[test]
     fn simd_regains_100_segments_in_91_round_trips() {
         let mut rounds = [0, 0];
@@ -361,8 +366,8 @@ mod tests {
         assert!((rig.w() - 93.75 - 8.166e-6).abs() < 1.1e-6, "{}", rig.w());
     }
 
-    /// Table 3 for SIMD(1/16): sqrt((m - 1) / beta) 2 sqrt(2) W / 3 = 41.48 round trips from 11 to 22 segments, 10.74 losses
-    /// down again. AIAD(2/3) takes W^2 = 121 round trips and 16.5 losses.
+    /// Table 3 for SIMD(1/16): sqrt((m - 1) / beta) 2 sqrt(2) W / 3 = 41.48 round trips from 11 to
+    /// 22 segments, 10.74 losses down again. AIAD(2/3) takes W^2 = 121 round trips and 16.5 losses.
     #[test]
     fn aggressiveness_and_responsiveness() {
         for (id, rounds, losses) in [("simd", 41.48, 11), ("aiad", 121.0, 17)] {
@@ -383,8 +388,8 @@ mod tests {
         }
     }
 
-    /// Table 2 for SIMD(1/16), windows of 10.2 and 33.2 segments: 85.09 round trips until they add up to 110, and they are
-    /// then 12.29 segments apart.
+    /// Table 2 for SIMD(1/16), windows of 10.2 and 33.2 segments: 85.09 round trips until they add up to 110,
+    /// and they are then 12.29 segments apart.
     #[test]
     fn two_simd_flows_fill_the_path_in_85_round_trips() {
         let mut flows = [10.2, 33.2].map(|w| Rig::new("simd", &[], w, 2.0));
@@ -413,7 +418,8 @@ mod tests {
         near(rig.secs(), 407.0, 0.002);
     }
 
-    /// `paper` with k > 0 is `closed`; k = 0 is the same in both modes; other rows of table 1 are reached by parameters.
+    /// `paper` with k > 0 is `closed`; k = 0 is the same in both modes; other rows of
+    /// table 1 are reached by parameters.
     #[test]
     fn modes() {
         for (k, l) in [(0.0, 1.0), (0.0, 0.5), (0.7, 1.0), (-THIRD, 0.5)] {
@@ -431,7 +437,8 @@ mod tests {
         }
     }
 
-    /// After a timeout slow start leads back to T, and the epoch begins there; a spurious one is as if it had not been.
+    /// After a timeout slow start leads back to T, and the epoch begins there; a spurious one
+    /// is as if it had not been.
     #[test]
     fn timeouts_and_undo() {
         for mode in ["closed", "paper"] {

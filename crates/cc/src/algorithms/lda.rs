@@ -1,23 +1,27 @@
-//! LDA+: D. Sisalem, A. Wolisz: LDA+: A TCP-Friendly Adaptation Scheme for Multimedia Communication, IEEE International Conference on
-//! Multimedia and Expo, 2000.
+//! LDA+: D. Sisalem, A. Wolisz: LDA+: A TCP-Friendly Adaptation Scheme for Multimedia Communication, IEEE
+//! International Conference on Multimedia and Expo, 2000.
 //!
 //! Unit: bytes per second, seconds. Valid for RTT from 1 us to 10^4 s and report intervals of 0.1 s to 60 s.
-//! Once per interval T of RTCP's reports, with the rate r, the bottleneck's rate R, the round trip tau and packets of M bytes -> `report`:
-//!  * no loss: r + min(A1, A2, A3). A1 = (2 - r/R) A, A being the increase before, or its first value after a loss. A2 =
-//!    (1 - e^-(1 - r/R)) r, which vanishes as r comes near R. A3 = M/tau (T/tau + 1)/2, the mean increase of a TCP
-//!    connection in T.
-//!  * a loss fraction l: max(r (1 - sqrt(l)), r_TCP), r_TCP by the equation of Padhye et al. (SIGCOMM 1998) with a timeout of 4 tau ->
-//!    [`equation`]. A takes its first value again.
+//! Once per interval T of RTCP's reports, with the rate r, the bottleneck's rate R, the round trip tau and
+//! packets of M bytes -> `report`:
+//!  * no loss: r + min(A1, A2, A3). A1 = (2 - r/R) A, A being the increase before, or its first value after a
+//!    loss. A2 = (1 - e^-(1 - r/R)) r, which vanishes as r comes near R. A3 = M/tau (T/tau + 1)/2, the mean
+//!    increase of a TCP connection in T.
+//!  * a loss fraction l: max(r (1 - sqrt(l)), r_TCP), r_TCP by the equation of Padhye et al. (SIGCOMM 1998)
+//!    with a timeout of 4 tau -> [`equation`]. A takes its first value again.
 //!
-//! What of LDA+'s own transport is not here: RTP and RTCP. Its data is not sent again, here it is, within the rate. Its receiver reports
-//! losses and the bottleneck every 5 s at least; here the sender knows losses by SACK and reckons once per `interval`.
-//! Decisions where the paper is silent or its text was not at hand (grade B, from general knowledge of it):
-//!  * R by packet pairs. A paced sender has none, so R is the dispersion of the initial window's acknowledgements, which goes out at once.
-//!    No delivery rate measured later may exceed it: then it is R. With an initial window of one segment R is unknown, and r/R is 0 until
-//!    then. `bottleneck` sets R.
-//!  * the first rate is the initial window per first RTT. An interval in which the application was the limit does not raise r.
+//! What of LDA+'s own transport is not here: RTP and RTCP. Its data is not sent again, here it is, within the
+//! rate. Its receiver reports losses and the bottleneck every 5 s at least; here the sender knows losses by
+//! SACK and reckons once per `interval`. Decisions where the paper is silent or its text was not at hand
+//! (grade B, from general knowledge of it):
+//!  * R by packet pairs. A paced sender has none, so R is the dispersion of the initial window's
+//!    acknowledgements, which goes out at once. No delivery rate measured later may exceed it: then it is R.
+//!    With an initial window of one segment R is unknown, and r/R is 0 until then. `bottleneck` sets R.
+//!  * the first rate is the initial window per first RTT. An interval in which the application was
+//!    the limit does not raise r.
 //!  * a timeout ends the interval at once. An ECN echo is a loss of one packet.
-//!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)). r is at least one packet in 64 s.
+//!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)). r is at
+//!    least one packet in 64 s.
 //!  * after an idle time (`IdleRestart`) nothing changes: the rate is held.
 
 use crate::algorithms::model::{LARGEST, times};
@@ -206,7 +210,8 @@ mod tests {
         rig
     }
 
-    /// r/R = 0.1. A1 = 1.9 x 0.01 = 0.019 Mbit/s is the least of the three at first, then 1.9 x 0.019 = 0.0361.
+    /// r/R = 0.1. A1 = 1.9 x 0.01 = 0.019 Mbit/s is the least of the three at first,
+    /// then 1.9 x 0.019 = 0.0361.
     #[test]
     fn the_increase_grows_by_itself_at_first() {
         let mut rig = lda(&[]);
@@ -218,8 +223,8 @@ mod tests {
         near(mbit(&rig, "rate_bytes_per_s"), 160.0551, 1e-7);
     }
 
-    /// With a large A the others decide. A3 = 16 x (5 / 0.5 + 1) / 2 = 88 Mbit/s, A2 = 160 (1 - e^-0.9) = 94.95: 248. Near R, A2: r = 1520 of
-    /// 1600: (1 - e^-0.05) 1520 = 74.1.
+    /// With a large A the others decide. A3 = 16 x (5 / 0.5 + 1) / 2 = 88 Mbit/s, A2 = 160
+    /// (1 - e^-0.9) = 94.95: 248. Near R, A2: r = 1520 of 1600: (1 - e^-0.05) 1520 = 74.1.
     #[test]
     fn tcp_and_the_bottleneck_bound_the_increase() {
         let large = ("increase", Value::Number(900.0));
@@ -233,8 +238,9 @@ mod tests {
         near(mbit(&rig, "rate_bytes_per_s"), 1520.0 + 1520.0 * 0.048_770_575, 1e-6);
     }
 
-    /// Four of a hundred lost: 1 - sqrt(0.04) = 0.8 of 160 Mbit/s. TCP's rate is then 8 / (0.5 sqrt(0.02667) + 2 x 0.3674 x 0.04 x 1.0512)
-    /// = 71.1 Mbit/s, which is less. At a rate of 32 Mbit/s it is more and holds.
+    /// Four of a hundred lost: 1 - sqrt(0.04) = 0.8 of 160 Mbit/s. TCP's rate is then 8 / (0.5
+    /// sqrt(0.02667) + 2 x 0.3674 x 0.04 x 1.0512) = 71.1 Mbit/s, which is less. At a rate of
+    /// 32 Mbit/s it is more and holds.
     #[test]
     fn losses_cut_by_their_root_but_not_below_tcp() {
         for (initial, expected) in [(10.0, 128.0), (2.0, 71.09)] {

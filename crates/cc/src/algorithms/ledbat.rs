@@ -1,5 +1,6 @@
-//! LEDBAT: S. Shalunov, G. Hazel, J. Iyengar, M. Kuehlewind: Low Extra Delay Background Transport (LEDBAT), RFC 6817, 2012. A
-//! window that steers its own queueing delay to a target and so gives way to flows that fill the buffer.
+//! LEDBAT: S. Shalunov, G. Hazel, J. Iyengar, M. Kuehlewind: Low Extra Delay Background Transport
+//! (LEDBAT), RFC 6817, 2012. A window that steers its own queueing delay to a target and so gives way to
+//! flows that fill the buffer.
 //!
 //! Unit: segments; delays in seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
 //! Rules (section 2.4.2):
@@ -8,24 +9,28 @@
 //!  * at most half of the window goes at a loss, not below MIN_CWND -> `backoff`.
 //!  * one segment after a timeout, which the next ACK lifts to MIN_CWND -> `avoid`.
 //!
-//! Parameters of section 2.5: TARGET 100 ms, GAIN 1, BASE_HISTORY 10 minutes, CURRENT_FILTER the smallest of 4, MIN_CWND 2.
-//! The text of the RFC was not at hand: the rules are from knowledge of it, hence grade B. Apple's tcp_ledbat.c, which was
-//! read, implements an older draft with a fixed cut of one eighth, and was of use for LEDBAT++ only.
+//! Parameters of section 2.5: TARGET 100 ms, GAIN 1, BASE_HISTORY 10 minutes, CURRENT_FILTER the
+//! smallest of 4, MIN_CWND 2.
+//! The text of the RFC was not at hand: the rules are from knowledge of it, hence grade B. Apple's
+//! tcp_ledbat.c, which was read, implements an older draft with a fixed cut of one eighth, and was
+//! of use for LEDBAT++ only.
 //! Decisions and deviations:
-//!  * the RFC measures one-way delay by the receiver's clock. A sender here knows RTTs alone, as LEDBAT++ does on purpose.
-//!    So a queue on the way back counts like one on the way out, and LEDBAT gives way to traffic on the return path too.
-//!    FILTER has to take out noise: what delayed ACKs wait, and what a modem makes ACKs wait for air time. Clock drift, for
-//!    which the RFC warns, is no matter then.
-//!  * the limit to the data in flight plus ALLOWED_INCREASE is the host's rule: a window that did not limit the sender does not
-//!    grow.
-//!  * the RFC's rule has no slow start. `ramp = "slow"` has one, which ends where half of TARGET is queued, as in libutp: over
-//!    a path with a BDP of hundreds of segments the default needs hundreds of round trips.
+//!  * the RFC measures one-way delay by the receiver's clock. A sender here knows RTTs alone, as LEDBAT++
+//!    does on purpose. So a queue on the way back counts like one on the way out, and LEDBAT gives way to
+//!    traffic on the return path too.
+//!    FILTER has to take out noise: what delayed ACKs wait, and what a modem makes ACKs wait for air time.
+//!    Clock drift, for which the RFC warns, is no matter then.
+//!  * the limit to the data in flight plus ALLOWED_INCREASE is the host's rule: a window that did not limit
+//!    the sender does not grow.
+//!  * the RFC's rule has no slow start. `ramp = "slow"` has one, which ends where half of TARGET is queued,
+//!    as in libutp: over a path with a BDP of hundreds of segments the default needs hundreds of round trips.
 //!  * INIT_CWND is the sender's initial window (`initial_window` of a flow), not 2.
 //!  * an ECN echo counts as a loss, as the RFC asks.
 //!  * an idle restart drops the current delays, which are old, and keeps the base delays.
 //!
-//! Known, and the reason for LEDBAT++: base delays that were measured while the queue of another LEDBAT flow stood are too
-//! high, so that latecomers take more. Where the buffer holds less than TARGET, LEDBAT is about as aggressive as Reno.
+//! Known, and the reason for LEDBAT++: base delays that were measured while the queue of another LEDBAT flow
+//! stood are too high, so that latecomers take more. Where the buffer holds less than TARGET, LEDBAT is
+//! about as aggressive as Reno.
 
 mod delays;
 
@@ -153,7 +158,8 @@ mod tests {
         near(before - rig.w(), 2.0 / before, 0.01);
     }
 
-    /// It never falls below MIN_CWND of its own accord, halves at a loss, and goes to one segment after a timeout.
+    /// It never falls below MIN_CWND of its own accord, halves at a loss, and goes to one
+    /// segment after a timeout.
     #[test]
     fn two_segments_are_the_least_but_after_a_timeout() {
         let mut rig = with_queue(1.0);

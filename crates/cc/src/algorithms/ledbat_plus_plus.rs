@@ -1,38 +1,43 @@
-//! LEDBAT++: P. Balasubramanian, O. Ertugay, D. Havey, M. Bagnulo: LEDBAT++: Congestion Control for Background Traffic, IRTF,
-//! draft-irtf-iccrg-ledbat-plus-plus. LEDBAT with a slower increase, a multiplicative decrease, and slowdowns in which the
-//! queue drains and the base delay shows.
+//! LEDBAT++: P. Balasubramanian, O. Ertugay, D. Havey, M. Bagnulo: LEDBAT++: Congestion Control for
+//! Background Traffic, IRTF, draft-irtf-iccrg-ledbat-plus-plus. LEDBAT with a slower increase, a
+//! multiplicative decrease, and slowdowns in which the queue drains and the base delay shows.
 //!
 //! Unit: segments; delays in seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
 //! Rules:
 //!  * TARGET is 60 ms (section 4.5). Delays are RTTs.
 //!  * GAIN = 1 / min(16, ceil(2 TARGET / base)) (section 4.2) -> `gain`.
-//!  * Per round trip W += GAIN up to the target, and W += max(GAIN - constant W (delay / TARGET - 1), -W/2) above it
-//!    (section 4.3) -> `avoid`.
-//!  * slow start grows by GAIN per acknowledged segment. The first one ends where the delay exceeds 3/4 TARGET (section 4.1)
-//!    -> `slow_start`.
-//!  * Slowdowns (section 4.4): ssthresh = cwnd, two segments for two round trips, slow start back to ssthresh. The first one
-//!    begins two round trips after the first slow start, the next after nine times what the last one took -> `slow_down`.
-//!  * the window is at least two segments. Each ACK outside recovery lifts a smaller one, and a loss leaves two (Apple,
-//!    `bg_ss_fltsz` in `update_cwnd` and `tcp_ledbat_pre_fr`) -> `avoid`, `backoff`. Only a timeout leaves one, until the
-//!    next ACK.
+//!  * Per round trip W += GAIN up to the target, and W += max(GAIN - constant W (delay / TARGET - 1), -W/2)
+//!    above it (section 4.3) -> `avoid`.
+//!  * slow start grows by GAIN per acknowledged segment. The first one ends where the delay exceeds 3/4
+//!    TARGET (section 4.1) -> `slow_start`.
+//!  * Slowdowns (section 4.4): ssthresh = cwnd, two segments for two round trips, slow start back to
+//!    ssthresh. The first one begins two round trips after the first slow start, the next after nine times
+//!    what the last one took -> `slow_down`.
+//!  * the window is at least two segments. Each ACK outside recovery lifts a smaller one, and a loss leaves
+//!    two (Apple, `bg_ss_fltsz` in `update_cwnd` and `tcp_ledbat_pre_fr`) -> `avoid`, `backoff`. Only a
+//!    timeout leaves one, until the next ACK.
 //!
-//! The draft could not be read as a whole. Its abstract was, and the rules were taken from Apple's tcp_ledbat.c (xnu at
-//! 5c2921b0), which implements revision 01, and from descriptions of revision 01 by other implementations that quote its sections.
-//! Hence grade B.
+//! The draft could not be read as a whole. Its abstract was, and the rules were taken from Apple's
+//! tcp_ledbat.c (xnu at 5c2921b0), which implements revision 01, and from descriptions of revision 01 by
+//! other implementations that quote its sections. Hence grade B.
 //! Decisions and deviations:
 //!  * the rule per round trip is applied to each acknowledged segment: 1/W of it, and -1/2 segment at most.
-//!  * below the target Apple's code grows by a segment per round trip; the draft's GAIN is used. With Apple's growth at 10 Mbit/s and 40 ms a
-//!    flow alone has 7.8 Mbit/s instead of 8.8, and beside Reno 3.9 instead of 2.1. Over GEO GAIN is 1, and nothing differs.
+//!  * below the target Apple's code grows by a segment per round trip; the draft's GAIN is used. With Apple's
+//!    growth at 10 Mbit/s and 40 ms a flow alone has 7.8 Mbit/s instead of 8.8, and beside Reno 3.9 instead
+//!    of 2.1. Over GEO GAIN is 1, and nothing differs.
 //!  * base delay and delay as in LEDBAT: the least of ten minutes, and of four samples.
 //!  * the first window is the sender's initial window (`initial_window` of a flow), not 2.
-//!  * a slow start after a slowdown ends early only where the delay exceeds TARGET itself (Apple). The slowdown then counts twice
-//!    for the wait until the next (Apple). A loss ends it as well, and the slowdown counts once.
-//!  * the floor of two segments matters beyond its size. One segment at a time waits for the receiver's delayed ACK, up to 200 ms
-//!    that look like a queue above TARGET, and a window without a floor would stay at one segment for ever.
-//!  * a loss halves the window, an ECN echo too. A timeout begins anew, with the first slow start's rules (Apple,
-//!    `tcp_ledbat_after_timeout`).
+//!  * a slow start after a slowdown ends early only where the delay exceeds TARGET itself (Apple).
+//!    The slowdown then counts twice for the wait until the next (Apple). A loss ends it as well, and
+//!    the slowdown counts once.
+//!  * the floor of two segments matters beyond its size. One segment at a time waits for the receiver's
+//!    delayed ACK, up to 200 ms that look like a queue above TARGET, and a window without a floor would stay
+//!    at one segment for ever.
+//!  * a loss halves the window, an ECN echo too. A timeout begins anew, with the first slow start's rules
+//!    (Apple, `tcp_ledbat_after_timeout`).
 //!  * Apple's delay of 30 s for a slowdown after a decrease is not in the draft and left out.
-//!  * an idle restart drops the current delays and begins anew (Apple, `tcp_ledbat_after_idle`): the pause was a slowdown.
+//!  * an idle restart drops the current delays and begins anew (Apple, `tcp_ledbat_after_idle`):
+//!    the pause was a slowdown.
 
 use crate::algorithms::ledbat::{DelayHistory, LEAST, halved};
 use crate::algorithms::prelude::*;
@@ -216,8 +221,8 @@ mod tests {
         rig
     }
 
-    /// Section 4.3 by hand at W = 40 and a base of 600 ms (GAIN 1): +1 a round trip up to the target; at 66 ms 1 - 40 x 0.1 =
-    /// -3; at 600 ms no more than -W/2, a half for each segment.
+    /// Section 4.3 by hand at W = 40 and a base of 600 ms (GAIN 1): +1 a round trip up to the target; at
+    /// 66 ms 1 - 40 x 0.1 = -3; at 600 ms no more than -W/2, a half for each segment.
     #[test]
     fn the_decrease_is_multiplicative_and_at_most_half_a_round() {
         for (queueing, change) in [(0.0, 1.0 / 40.0), (0.06, 1.0 / 40.0), (0.066, -3.0 / 40.0), (0.6, -0.5)] {
@@ -228,8 +233,8 @@ mod tests {
         }
     }
 
-    /// The first slow start ends at 3/4 of 60 ms; two round trips later two segments for two round trips, then slow start to
-    /// the window from before, and nine times as long until the next.
+    /// The first slow start ends at 3/4 of 60 ms; two round trips later two segments for two round trips,
+    /// then slow start to the window from before, and nine times as long until the next.
     #[test]
     fn slowdowns_come_two_round_trips_after_slow_start_and_then_for_a_tenth_of_the_time() {
         let mut rig = Rig::new("ledbat-plus-plus", &[], 2.0, 1e9);
@@ -259,8 +264,8 @@ mod tests {
         }
     }
 
-    /// Apple: `bg_ss_fltsz` lifts. A window of one segment waits 200 ms for the receiver's delayed ACK, which is above the target of 60 ms and
-    /// would keep it there. And a loss of two segments leaves two.
+    /// Apple: `bg_ss_fltsz` lifts. A window of one segment waits 200 ms for the receiver's delayed ACK, which
+    /// is above the target of 60 ms and would keep it there. And a loss of two segments leaves two.
     #[test]
     fn a_window_of_one_segment_is_lifted_to_two_whatever_the_delay() {
         let mut rig = without_slowdowns(0.04, 20.0, 0.0);
@@ -274,7 +279,8 @@ mod tests {
         assert_eq!(rig.w(), 2.0);
     }
 
-    /// Apple, `ledbat_pp_congestion_avd`: nine times what a slowdown took, and eighteen times if the delay kept the window from coming back.
+    /// Apple, `ledbat_pp_congestion_avd`: nine times what a slowdown took, and eighteen times if the delay
+    /// kept the window from coming back.
     #[test]
     fn a_slowdown_that_the_delay_cuts_short_doubles_the_wait() {
         let between = |queueing: f64| {

@@ -1,10 +1,11 @@
-//! LeoCC: Z. Lai, Z. Li, Q. Wu, H. Li, J. Li, X. Xie, Y. Li, J. Liu, J. Wu: LeoCC: Making Internet Congestion Control Robust to LEO
-//! Satellite Dynamics, SIGCOMM 2025. The rules are those of the authors' kernel module (repository SpaceNetLab/LeoCC at 867e673, `leocc.c`,
-//! both variants); the paper itself was not available.
+//! LeoCC: Z. Lai, Z. Li, Q. Wu, H. Li, J. Li, X. Xie, Y. Li, J. Liu, J. Wu: LeoCC: Making Internet Congestion
+//! Control Robust to LEO Satellite Dynamics, SIGCOMM 2025. The rules are those of the authors' kernel module
+//! (repository SpaceNetLab/LeoCC at 867e673, `leocc.c`, both variants); the paper itself was not available.
 //!
-//! Unit: bytes, bytes per second. Valid as BBR is, which it extends (`bbr.rs`), on paths whose RTT without queues varies by less than
-//! `fluctuation` between reconfigurations. On others it takes that variation for a queue: it paces at a rate that its own pacing limits,
-//! and falls far below BBR (docs/leo.md, "Why LeoCC is below BBR here"). What follows is the difference from BBR.
+//! Unit: bytes, bytes per second. Valid as BBR is, which it extends (`bbr.rs`), on paths whose RTT without
+//! queues varies by less than `fluctuation` between reconfigurations. On others it takes that variation for a
+//! queue: it paces at a rate that its own pacing limits, and falls far below BBR (docs/leo.md, "Why LeoCC is
+//! below BBR here"). What follows is the difference from BBR.
 //!
 //! | rule | function there | here |
 //! |---|---|---|
@@ -16,14 +17,18 @@
 //! | While the filtered RTT is longer than RTprop by `fluctuation`, pacing and window follow the filtered rate in place of BtlBw, and the gain that probes is 1.05 | `leocc_main` | `on_model`, `bw`, `probe_gain` |
 //!
 //! Decisions and deviations:
-//!  * the module finds a reconfiguration by pings to the first router behind the satellite, 10 ms apart: a gap of 45 ms. Here the hint
-//!    that the path changes replaces it, as if the pings saw each one: it counts from the instant at which the path passes packets again.
-//!    `period` and `offset` replace hints by a clock, as the variant for trace replay does: 100 ms before `offset` in each period.
-//!  * `fluctuation` is a constant, as in that variant. The other takes the range of 90 % of the pings of a second.
-//!  * until the rate's filter has had a value, BtlBw is followed. The module's filter says 0 then, which lets the pipe run empty once.
-//!  * filters are real-valued. The module's are in 1/256, with variances of 5 bits: its gain settles at 0.60, ours at 0.62.
-//!  * the module changes the gain that probes one ACK after it begins to follow the filtered rate, and for all its connections at once.
-//!    If a pause ends PROBE_RTT, it leaves the age of RTprop as it was.
+//!  * the module finds a reconfiguration by pings to the first router behind the satellite, 10 ms apart: a
+//!    gap of 45 ms. Here the hint that the path changes replaces it, as if the pings saw each one: it counts
+//!    from the instant at which the path passes packets again. `period` and `offset` replace hints by a
+//!    clock, as the variant for trace replay does: 100 ms before `offset` in each period.
+//!  * `fluctuation` is a constant, as in that variant. The other takes the range of 90 %
+//!    of the pings of a second.
+//!  * until the rate's filter has had a value, BtlBw is followed. The module's filter says 0 then, which lets
+//!    the pipe run empty once.
+//!  * filters are real-valued. The module's are in 1/256, with variances of 5 bits: its gain
+//!    settles at 0.60, ours at 0.62.
+//!  * the module changes the gain that probes one ACK after it begins to follow the filtered rate, and for
+//!    all its connections at once. If a pause ends PROBE_RTT, it leaves the age of RTprop as it was.
 //!  * all deviations of `bbr.rs`.
 
 use alloc::boxed::Box;
@@ -54,7 +59,8 @@ const EARLY: Span = Span::from_millis(100);
 /// The gain that probes while the filtered rate is followed.
 const GENTLE: f64 = 1.05;
 
-/// A Kalman filter of one quantity: with the constants below, about 0.62 of a new value and 0.38 of the old estimate.
+/// A Kalman filter of one quantity: with the constants below, about 0.62 of a new value and
+/// 0.38 of the old estimate.
 #[derive(Clone, Copy, Debug)]
 struct Kalman {
     estimate: f64,
@@ -212,7 +218,8 @@ mod tests {
 
     const NOW: PathChange = PathChange { ahead: Span::ZERO, dark: Span::ZERO };
 
-    /// By hand: p = 25, then (25 + 4) 4 / (29 + 4) = 3.515, and the gain 29 / 33. In the end p = 2 sqrt 5 - 2, the gain (sqrt 5 - 1) / 2.
+    /// By hand: p = 25, then (25 + 4) 4 / (29 + 4) = 3.515, and the gain 29 / 33. In the end p = 2 sqrt
+    /// 5 - 2, the gain (sqrt 5 - 1) / 2.
     #[test]
     fn the_filter_settles_at_the_golden_ratio() {
         let mut filter = Kalman::new();
@@ -257,8 +264,8 @@ mod tests {
         }
     }
 
-    /// `leocc_update_min_rtt` sets the mode before it calls `leocc_save_cwnd`, which then keeps the greater of this window and the one
-    /// of the last recovery. STARTUP begins with that window.
+    /// `leocc_update_min_rtt` sets the mode before it calls `leocc_save_cwnd`, which then keeps the greater
+    /// of this window and the one of the last recovery. STARTUP begins with that window.
     #[test]
     fn after_probe_rtt_the_window_is_the_greatest_that_was_kept() {
         let mut pipe = Pipe::new("leocc", &[], 0.4, 0.0);

@@ -1,12 +1,14 @@
-//! LIAD: Chang, Lin, Jin, Computer Networks, 2009 (doi 10.1016/j.comnet.2009.05.010). A-LIAD is its adaptive form.
+//! LIAD: Chang, Lin, Jin, Computer Networks, 2009 (doi 10.1016/j.comnet.2009.05.010).
+//! A-LIAD is its adaptive form.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us; the estimate of the initial ssthresh needs a sender that does
-//! not pace.
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us; the estimate of the initial ssthresh needs a
+//! sender that does not pace.
 //! Equations (of the A-LIAD paper): those of A-LIAD with alpha = 2 in eq. 5 and 6 at any RTT.
-//! Grade C: the original could not be read. What would decide are its own equations for the prediction and for the decrease.
-//! Known of the original: the logarithmic increase of LogWestwood+ (alpha = 2), a predicted initial ssthresh, and a decrease
-//! that adapts to congestion. Reconstructed: the prediction, the decrease and max-probing are A-LIAD's, with its parameters.
-//! `start = "standard"` leaves the first out.
+//! Grade C: the original could not be read. What would decide are its own equations for the
+//! prediction and for the decrease.
+//! Known of the original: the logarithmic increase of LogWestwood+ (alpha = 2), a predicted initial ssthresh,
+//! and a decrease that adapts to congestion. Reconstructed: the prediction, the decrease and max-probing are
+//! A-LIAD's, with its parameters. `start = "standard"` leaves the first out.
 
 use crate::algorithms::a_liad::Liad;
 use crate::algorithms::prelude::*;
@@ -47,8 +49,8 @@ mod tests {
         }
     }
 
-    /// log2(beta Wmax) = 8.33 round trips with eq. 5 and 11.5 with eq. 6, at any RTT: the epoch's duration is proportional to
-    /// the RTT.
+    /// log2(beta Wmax) = 8.33 round trips with eq. 5 and 11.5 with eq. 6, at any RTT: the epoch's duration is
+    /// proportional to the RTT.
     #[test]
     fn an_epoch_is_a_number_of_round_trips() {
         for rtt in [0.025, 0.075, 0.6] {

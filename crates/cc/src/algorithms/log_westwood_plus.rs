@@ -1,12 +1,15 @@
-//! TCP LogWestwood+: D. Kliazovich, F. Granelli, D. Miorandi: Logarithmic Window Increase for TCP Westwood+ for Improvement in
-//! High Speed, Long Distance Networks, Computer Networks 52(12), 2008. Westwood+ with a logarithmic increase.
+//! TCP LogWestwood+: D. Kliazovich, F. Granelli, D. Miorandi: Logarithmic Window Increase for TCP
+//! Westwood+ for Improvement in High Speed, Long Distance Networks, Computer Networks 52(12), 2008.
+//! Westwood+ with a logarithmic increase.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us; RTTmin is of the whole connection, or since the last timeout.
-//! Rules: Wmax is the window of the last loss. Below it W grows by (Wmax - W) / (alpha W) per ACK, alpha = 2, and by Reno's 1/W
-//! if that is more; from Wmax on as Reno -> `avoid`. The decrease is Westwood+'s -> [`Retreat`].
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us; RTTmin is of the whole connection,
+//! or since the last timeout.
+//! Rules: Wmax is the window of the last loss. Below it W grows by (Wmax - W) / (alpha W) per ACK, alpha = 2,
+//! and by Reno's 1/W if that is more; from Wmax on as Reno -> `avoid`. The decrease is
+//! Westwood+'s -> [`Retreat`].
 //! Decisions:
-//!  * growth is per ACK as the rule is written, which leaves exp(-1/2) of the gap after a round trip. `ack_mode = "round"`
-//!    leaves half of the gap, which alpha = 2 means.
+//!  * growth is per ACK as the rule is written, which leaves exp(-1/2) of the gap after a round trip.
+//!    `ack_mode = "round"` leaves half of the gap, which alpha = 2 means.
 //!  * alpha is constant. Before the first loss Wmax is unknown, and growth is Reno's.
 //!  * a timeout leaves Wmax as it was; an ECN echo sets it as a loss does.
 
@@ -96,7 +99,8 @@ mod tests {
     use crate::event::{Congestion, Event};
     use crate::rig::{Rig, near, text};
 
-    /// A path of 1000 segments on which 2000 were lost: Westwood+'s decrease empties the queue, and Wmax is 2000.
+    /// A path of 1000 segments on which 2000 were lost: Westwood+'s decrease empties the
+    /// queue, and Wmax is 2000.
     fn after_a_loss(mode: &str) -> Rig {
         let mut rig = Rig::new("log-westwood-plus", &[("ack_mode", text(mode))], 2000.0, 2.0);
         rig.ack(0.001, 0.5, 0.5, false);
@@ -119,8 +123,8 @@ mod tests {
         found
     }
 
-    /// Near Wmax the gap shrinks to exp(-1/2) = 0.607 per round trip, or to half; one segment per round trip from where half
-    /// of the gap is less than that, also beyond Wmax.
+    /// Near Wmax the gap shrinks to exp(-1/2) = 0.607 per round trip, or to half; one segment per round trip
+    /// from where half of the gap is less than that, also beyond Wmax.
     #[test]
     fn the_gap_shrinks_by_a_constant_factor() {
         for (mode, left) in [("eq6", 0.6065), ("round", 0.5)] {
@@ -144,7 +148,8 @@ mod tests {
         }
     }
 
-    /// Growth is Reno's before the first loss. A timeout leaves Wmax alone, an ECN echo sets it, and undo gives it back.
+    /// Growth is Reno's before the first loss. A timeout leaves Wmax alone, an ECN echo sets
+    /// it, and undo gives it back.
     #[test]
     fn w_max_is_the_window_of_the_last_loss() {
         let mut rig = Rig::new("log-westwood-plus", &[], 100.0, 2.0);

@@ -1,10 +1,11 @@
-//! The logarithmic increase of LogWestwood+, LIAD and A-LIAD: each round trip closes a fixed share of the gap between the
-//! window and a target.
+//! The logarithmic increase of LogWestwood+, LIAD and A-LIAD: each round trip closes a fixed share of the gap
+//! between the window and a target.
 //!
-//! Unit: segments. Equation numbers are those of the A-LIAD paper. Eq. 5 is the increase per round trip, W + share
-//! (target - W); eq. 6, meant as the same per ACK, is W + share (target - W) / W. Applied ACK by ACK, eq. 6 recomputes the
-//! gap as it closes and leaves exp(-share) of it after a round trip instead of 1 - share. Both are here ([`Approach`]).
-//! Neither reaches its target; an increase is therefore at least one segment per round trip, also beyond the target.
+//! Unit: segments. Equation numbers are those of the A-LIAD paper. Eq. 5 is the increase per round trip,
+//! W + share (target - W); eq. 6, meant as the same per ACK, is W + share (target - W) / W. Applied ACK by
+//! ACK, eq. 6 recomputes the gap as it closes and leaves exp(-share) of it after a round trip instead of
+//! 1 - share. Both are here ([`Approach`]). Neither reaches its target; an increase is therefore at least one
+//! segment per round trip, also beyond the target.
 
 use crate::algorithms::prelude::*;
 
@@ -12,8 +13,8 @@ use crate::algorithms::prelude::*;
 pub(crate) const ACK_MODE: Param = Param::choice("ack_mode", &["round", "eq6"])
     .about("logarithmic increase: eq. 5 per round trip, spread over its ACKs, or eq. 6 per ACK as printed");
 
-/// The share of a window acknowledged before eq. 6 is evaluated anew. So a report on many ACKs differs little from as many
-/// reports.
+/// The share of a window acknowledged before eq. 6 is evaluated anew. So a report on many ACKs differs
+/// little from as many reports.
 const PARTS: f64 = 16.0;
 
 /// The way of a window towards a target.
@@ -108,8 +109,8 @@ mod tests {
         }
     }
 
-    /// Rounds until one segment is missing, at alpha for 25, 75, 200, 400 and 600 ms. The least increase takes over when the
-    /// gap is 1 / share; without it 25 ms would take 27 and 31 rounds.
+    /// Rounds until one segment is missing, at alpha for 25, 75, 200, 400 and 600 ms. The least increase
+    /// takes over when the gap is 1 / share; without it 25 ms would take 27 and 31 rounds.
     #[test]
     fn rounds_to_come_within_a_segment() {
         for (alpha, whole, literal) in

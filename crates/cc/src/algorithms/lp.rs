@@ -1,35 +1,37 @@
-//! TCP-LP: A. Kuzmanovic, E. W. Knightly: TCP-LP: A Distributed Algorithm for Low Priority Data Transfer, IEEE INFOCOM, 2003;
-//! Linux's module, tcp_lp.c (since Linux 2.6.18, 2006; that of 6.1 was compared). Reno that backs off as soon as a queue
-//! shows, and so uses only what others leave.
+//! TCP-LP: A. Kuzmanovic, E. W. Knightly: TCP-LP: A Distributed Algorithm for Low Priority Data Transfer,
+//! IEEE INFOCOM, 2003; Linux's module, tcp_lp.c (since Linux 2.6.18, 2006; that of 6.1 was compared). Reno
+//! that backs off as soon as a queue shows, and so uses only what others leave.
 //!
 //! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
 //! Rules, from the module, which was read:
 //!  * Smoothed delay sd = 7/8 sd + 1/8 d, least and greatest delay (`tcp_lp_rtt_sample`) -> `observe`.
-//!  * Early congestion where sd > d_min + 15 % (d_max - d_min), inference for three RTTs after a drop (`tcp_lp_pkts_acked`)
-//!    -> `observe`.
+//!  * Early congestion where sd > d_min + 15 % (d_max - d_min), inference for three RTTs after a drop
+//!    (`tcp_lp_pkts_acked`) -> `observe`.
 //!  * no growth within the inference (`tcp_lp_cong_avoid`) -> `avoid` and `slow_start`.
-//!  * Early congestion halves the window, and within the inference takes it to one segment (`tcp_lp_pkts_acked`) ->
-//!    `drop_early`.
+//!  * Early congestion halves the window, and within the inference takes it to one segment
+//!    (`tcp_lp_pkts_acked`) -> `drop_early`.
 //!  * losses as Reno's.
 //!
 //! Decisions and deviations:
-//!  * the delay is one way by the peer's timestamps in the module (`tcp_lp_remote_hz_estimator`, `tcp_lp_owd_calculator`). A
-//!    sender here has RTTs alone, so a queue on the way back counts as well.
-//!  * `extremes`: the paper's least and greatest delay are the connection's; slow start, which fills the buffer, measures them,
-//!    and they are used from the first loss on. The module uses them at once, and sets them to sd and 2 sd at each early
-//!    congestion; its comment calls that a thing to fix. A flow whose range is that of a few packets of its own takes these for
-//!    congestion and hardly sends: alone on a link it has a few per cent. The default is the paper's; `extremes = "linux"` is
-//!    the module's (profile `linux` takes it). The paper's rule is from knowledge of it (hence grade B), all else was read in
-//!    the module.
-//!  * an ACK that leaves nothing in flight is not measured: at a window of one segment it has waited for the receiver's
-//!    delayed-ACK timer, and that wait would keep the window at one segment for ever.
-//!  * with the paper's extremes delays within one RTT of a drop are not smoothed, and smoothing begins anew after it. They
-//!    are of the queue from before the drop. Each drop would be one to a single segment, and then to one that lasts. (The
-//!    module's new extremes have that effect.)
-//!  * in both the greatest delay is the second greatest that was met, as in the module, so that a single outlier does not
-//!    count.
-//!  * the window follows at the next ACK that may change it: outside recovery, while the window limits the sender.
-//!  * like in the module ssthresh stays at an early congestion, so that slow start goes on after the inference.
+//!  * the delay is one way by the peer's timestamps in the module (`tcp_lp_remote_hz_estimator`,
+//!    `tcp_lp_owd_calculator`). A sender here has RTTs alone, so a queue on the way back counts as well.
+//!  * `extremes`: the paper's least and greatest delay are the connection's; slow start, which fills the
+//!    buffer, measures them, and they are used from the first loss on. The module uses them at once, and sets
+//!    them to sd and 2 sd at each early congestion; its comment calls that a thing to fix. A flow whose range
+//!    is that of a few packets of its own takes these for congestion and hardly sends: alone on a link it has
+//!    a few per cent. The default is the paper's; `extremes = "linux"` is the module's (profile `linux` takes
+//!    it). The paper's rule is from knowledge of it (hence grade B), all else was read in the module.
+//!  * an ACK that leaves nothing in flight is not measured: at a window of one segment it has waited for the
+//!    receiver's delayed-ACK timer, and that wait would keep the window at one segment for ever.
+//!  * with the paper's extremes delays within one RTT of a drop are not smoothed, and smoothing begins anew
+//!    after it. They are of the queue from before the drop. Each drop would be one to a single segment, and
+//!    then to one that lasts. (The module's new extremes have that effect.)
+//!  * in both the greatest delay is the second greatest that was met, as in the module, so that a
+//!    single outlier does not count.
+//!  * the window follows at the next ACK that may change it: outside recovery, while the
+//!    window limits the sender.
+//!  * like in the module ssthresh stays at an early congestion, so that slow start
+//!    goes on after the inference.
 //!  * ECN halves. An idle restart changes nothing, as in the module.
 
 use crate::algorithms::prelude::*;
@@ -175,7 +177,8 @@ mod tests {
         rig
     }
 
-    /// The paper measures until the first loss. The module answers the first rise, when its range is a millisecond.
+    /// The paper measures until the first loss. The module answers the first rise, when
+    /// its range is a millisecond.
     #[test]
     fn nothing_is_early_before_the_first_loss() {
         for (extremes, grows) in [("paper", true), ("linux", false)] {
@@ -212,7 +215,8 @@ mod tests {
         }
     }
 
-    /// Three RTTs without growth after the drop; a queue that shows within them takes the window to one segment.
+    /// Three RTTs without growth after the drop; a queue that shows within them takes
+    /// the window to one segment.
     #[test]
     fn a_queue_that_stays_takes_the_window_to_one_segment() {
         let mut rig = known("paper");
@@ -229,7 +233,8 @@ mod tests {
         near(rig.w(), 2.0, 1e-6);
     }
 
-    /// The module forgets the empty path: after early congestion at 600 ms the least delay is 600 ms and the greatest 1200.
+    /// The module forgets the empty path: after early congestion at 600 ms the least delay is
+    /// 600 ms and the greatest 1200.
     #[test]
     fn linux_sets_the_extremes_anew() {
         for (extremes, least, greatest) in [("paper", 0.5, 0.7), ("linux", 0.6, 1.2)] {

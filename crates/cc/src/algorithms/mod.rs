@@ -1,5 +1,5 @@
-//! One file per algorithm. The head of each names its paper, the equations used, and every deviation with its reason. `rate_based.rs` and
-//! `coupled.rs` host those that set a rate and those of Multipath TCP.
+//! One file per algorithm. The head of each names its paper, the equations used, and every deviation with its
+//! reason. `rate_based.rs` and `coupled.rs` host those that set a rate and those of Multipath TCP.
 
 mod a_liad;
 mod aimd;
@@ -75,8 +75,9 @@ mod yeah;
 
 use crate::registry::Entry;
 
-/// Every algorithm, in the order of tables and legends.
-pub(crate) const ALL: &[Entry] = &[
+/// Every algorithm, in the order of tables and legends. A `const` would be compiled again, with all that it
+/// names, in each crate that asks for it.
+pub(crate) static ALL: &[Entry] = &[
     star::ENTRY,
     hswa::ENTRY,
     vegas_l::ENTRY,

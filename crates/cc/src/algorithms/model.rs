@@ -1,5 +1,5 @@
-//! What the rate-based controllers share: filters over rounds, the bandwidth-delay product, the smallest burst, and the
-//! measurement of ACK aggregation. Bytes, bytes per second.
+//! What the rate-based controllers share: filters over rounds, the bandwidth-delay product, the smallest
+//! burst, and the measurement of ACK aggregation. Bytes, bytes per second.
 
 use alloc::collections::VecDeque;
 
@@ -22,8 +22,9 @@ pub(crate) fn times(gain: f64, bytes: u64) -> u64 {
 /// The gain of the guard of most rate-based controllers.
 pub(crate) const GUARD: f64 = 4.0;
 
-/// The window of a sender that a rate controls, bytes: `gain` (mostly [`GUARD`]) times the `in_flight` bytes that the rate sends in a round
-/// trip, and four segments. It is a guard, not a control: it binds only when acknowledgements fail to come.
+/// The window of a sender that a rate controls, bytes: `gain` (mostly [`GUARD`]) times the `in_flight` bytes
+/// that the rate sends in a round trip, and four segments. It is a guard, not a control: it binds only when
+/// acknowledgements fail to come.
 pub(crate) fn guard(gain: f64, in_flight: f64, mss: u32) -> u64 {
     (whole(gain * in_flight).min(LARGEST) + 4 * u64::from(mss)).min(LARGEST)
 }
@@ -116,8 +117,8 @@ impl KeptWindow {
     }
 }
 
-/// Bytes that a sender hands to its device at once: 1 ms at the pacing rate, at least two segments (one below 1.2 Mbit/s) and
-/// at most 64 KiB (Linux tcp_bbr.c, `bbr_tso_segs_goal`).
+/// Bytes that a sender hands to its device at once: 1 ms at the pacing rate, at least two segments (one below
+/// 1.2 Mbit/s) and at most 64 KiB (Linux tcp_bbr.c, `bbr_tso_segs_goal`).
 pub(crate) fn quantum(pacing: Rate, mss: u32) -> u64 {
     let least = if pacing.0 < 150_000 { 1 } else { 2 };
     (pacing.0 / 1000).min(65_536).max(least * u64::from(mss))
@@ -127,7 +128,8 @@ pub(crate) fn quantum(pacing: Rate, mss: u32) -> u64 {
 #[derive(Clone, Debug)]
 pub(crate) struct RoundMax {
     window: u64,
-    /// (round, value), rounds rising and values falling: each value is the greatest of its round and of all later ones.
+    /// (round, value), rounds rising and values falling: each value is the greatest of its
+    /// round and of all later ones.
     best: VecDeque<(u64, u64)>,
     max: u64,
 }
@@ -167,8 +169,9 @@ impl RoundMax {
     }
 }
 
-/// How many bytes more than `bw x time` arrive acknowledged in a burst (Linux tcp_bbr.c, `bbr_update_ack_aggregation`). Links
-/// that bundle ACKs or grant air time in frames need that much more data in flight.
+/// How many bytes more than `bw x time` arrive acknowledged in a burst (Linux tcp_bbr.c,
+/// `bbr_update_ack_aggregation`). Links that bundle ACKs or grant air time in frames need that
+/// much more data in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Aggregation {
     began: Time,
@@ -264,8 +267,8 @@ mod tests {
         assert_eq!(bursts.get(50_000), 5000, "at most 100 ms");
     }
 
-    /// Draft, BBR.extra_acked (UpdateACKAggregation): only the filter's length depends on Startup. The interval goes on while
-    /// ACKs come faster than the bandwidth, so two bursts of a round each add up.
+    /// Draft, BBR.extra_acked (UpdateACKAggregation): only the filter's length depends on Startup. The
+    /// interval goes on while ACKs come faster than the bandwidth, so two bursts of a round each add up.
     #[test]
     fn a_window_of_one_round_does_not_end_the_interval() {
         let ack = Ack { acks: 1, acked: 1000, ..Ack::default() };

@@ -1,18 +1,20 @@
-//! TCP New Jersey (TCP-NJ): K. Xu, Y. Tian, N. Ansari: Improving TCP Performance in Integrated Wireless Communications Networks, Computer
-//! Networks 47(2), 2005.
+//! TCP New Jersey (TCP-NJ): K. Xu, Y. Tian, N. Ansari: Improving TCP Performance in Integrated Wireless
+//! Communications Networks, Computer Networks 47(2), 2005.
 //!
-//! Unit: segments. Valid where TCP Jersey is (`jersey.rs`): 1 <= cwnd < 2^40, RTT above 1 us, congested routers that mark (flow option `ecn`,
-//! a queue that marks from a threshold on).
+//! Unit: segments. Valid where TCP Jersey is (`jersey.rs`): 1 <= cwnd < 2^40, RTT above 1 us, congested
+//! routers that mark (flow option `ecn`, a queue that marks from a threshold on).
 //!
-//! Grade B: the abstract was read, and what the paper on A-LIAD says: New Jersey is Jersey with an estimate that the path of the
-//! acknowledgements does not disturb. The equation is Jersey's, R_n = (RTT R_(n-1) + L_n) / (t_n - t_(n-1) + K RTT) with K = 1
-//! ([`Jersey`]). What differs is the clock (timestamp-based available bandwidth estimation, TABE): t_n is when the segment came that
-//! led to the ACK, by the receiver's clock, which the ACK brings as a timestamp -> [`ReceiverClock`], [`Event::Header`]. So
-//! acknowledgements that bunch up, wait in a queue or are lost on their way change neither the sum of L_n nor that of the intervals.
-//! Congestion warning (CW), the growth of the window and its answers are Jersey's.
+//! Grade B: the abstract was read, and what the paper on A-LIAD says: New Jersey is Jersey with an estimate
+//! that the path of the acknowledgements does not disturb. The equation is Jersey's, R_n = (RTT
+//! R_(n-1) + L_n) / (t_n - t_(n-1) + K RTT) with K = 1 ([`Jersey`]). What differs is the clock
+//! (timestamp-based available bandwidth estimation, TABE): t_n is when the segment came that led to the ACK,
+//! by the receiver's clock, which the ACK brings as a timestamp -> [`ReceiverClock`], [`Event::Header`]. So
+//! acknowledgements that bunch up, wait in a queue or are lost on their way change neither the sum of L_n nor
+//! that of the intervals. Congestion warning (CW), the growth of the window and its answers are Jersey's.
 //!
 //! Decisions:
-//!  * a delayed acknowledgement brings the arrival of the last segment that it acknowledges, not its own departure.
+//!  * a delayed acknowledgement brings the arrival of the last segment that it
+//!    acknowledges, not its own departure.
 //!  * an ACK that a later one has overtaken brings its segments and no interval.
 //!  * a receiver that tells no arrival (the Linux kernel's, QUIC's) makes it Jersey, by the sender's clock.
 //!  * after an idle time the receiver's clock starts anew, as Jersey's.
@@ -100,8 +102,9 @@ mod tests {
     use crate::rig::{Rig, near, probe};
     use crate::time::{Span, Time};
 
-    /// One segment a millisecond reaches the receiver for three seconds; the RTT is half a second. The `n`-th acknowledgement comes after
-    /// `comes(n)` ms, and all but every `kept`-th are lost on their way, so that each of the rest acknowledges more.
+    /// One segment a millisecond reaches the receiver for three seconds; the RTT is half a second. The `n`-th
+    /// acknowledgement comes after `comes(n)` ms, and all but every `kept`-th are lost on their way, so that
+    /// each of the rest acknowledges more.
     fn estimate(id: &str, kept: u32, comes: impl Fn(u32) -> u32) -> f64 {
         let mut rig = Rig::new(id, &[], 10.0, 2.0);
         let at = |ms: u32| Time(0) + Span::from_millis(u64::from(ms));
@@ -113,9 +116,9 @@ mod tests {
         probe(&*rig.cc, "rate_segments_per_s")
     }
 
-    /// TABE: of C = 1000 segments a second, R_n = C (1 - e^(-t / RTT)) is 99.8 % after six round trips. Acknowledgements that are lost, that
-    /// come in bunches of twenty, or that wait in a queue which lets one pass in 2 ms change nothing. By Jersey's clock such a queue
-    /// halves the bandwidth.
+    /// TABE: of C = 1000 segments a second, R_n = C (1 - e^(-t / RTT)) is 99.8 % after six round trips.
+    /// Acknowledgements that are lost, that come in bunches of twenty, or that wait in a queue which lets one
+    /// pass in 2 ms change nothing. By Jersey's clock such a queue halves the bandwidth.
     #[test]
     fn the_way_of_the_acknowledgements_leaves_the_estimate_alone() {
         for kept in [1, 4, 20] {

@@ -1,29 +1,33 @@
-//! TCP-NV: L. Brakmo: TCP NV: TCP with Congestion Avoidance, Linux's module tcp_nv.c (since Linux 4.8, 2016; that of 6.1 was compared).
-//! Vegas for data centres: predicts from the greatest rate of a round which window would do without a queue, and decides only where
-//! enough was measured.
+//! TCP-NV: L. Brakmo: TCP NV: TCP with Congestion Avoidance, Linux's module tcp_nv.c (since Linux 4.8, 2016;
+//! that of 6.1 was compared).
+//! Vegas for data centres: predicts from the greatest rate of a round which window would do without a queue,
+//! and decides only where enough was measured.
 //!
-//! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us. Its author recommends it only within a data centre
-//! where all flows are NV's: beside flows that fill the buffer it gets less than its share.
+//! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us. Its author recommends
+//! it only within a data centre where all flows are NV's: beside flows that fill the buffer it
+//! gets less than its share.
 //! Rules, from the module, which was read:
-//!  * rate = bytes in flight when the acknowledged segment was sent / averaged RTT, its greatest of a round, least RTT
-//!    (`tcpnv_acked`, first half) -> `observe`.
-//!  * the window that this rate needs is rate x least RTT, and 10 segments more. Above that the window loses 30 % of what is
-//!    too much and growth stops. 2 segments below it growth goes on (`tcpnv_acked`, second half) -> `decide`.
+//!  * rate = bytes in flight when the acknowledged segment was sent / averaged RTT, its greatest of a round,
+//!    least RTT (`tcpnv_acked`, first half) -> `observe`.
+//!  * the window that this rate needs is rate x least RTT, and 10 segments more. Above that the window
+//!    loses 30 % of what is too much and growth stops. 2 segments below it growth goes on (`tcpnv_acked`,
+//!    second half) -> `decide`.
 //!  * growth as Reno's or slower by powers of two after timeouts (`tcpnv_cong_avoid`) -> `avoid`.
 //!  * 80 % stay after a loss (`tcpnv_recalc_ssthresh`) -> `backoff`.
 //!  * after any congestion the measures begin anew (`tcpnv_state`, `tcpnv_reset`).
 //!
 //! Decisions and deviations:
-//!  * the module spreads the period after which the least RTT is forgotten at random between 3/4 and 5/4 of 5 s. Here a
-//!    multiplicative hash of the nanosecond at which one ends gives the length of the next. The first ends 2 s after the first sample (in
-//!    the module: after the connection's start).
+//!  * the module spreads the period after which the least RTT is forgotten at random between 3/4 and 5/4 of
+//!    5 s. Here a multiplicative hash of the nanosecond at which one ends gives the length of the next. The
+//!    first ends 2 s after the first sample (in the module: after the connection's start).
 //!  * a base RTT given by a BPF program is left out, and so is `nv_catchup`, which nothing ever sets.
-//!  * decisions take effect on the next ACK that may change the window (outside recovery, while it limits the sender).
+//!  * decisions take effect on the next ACK that may change the window (outside recovery,
+//!    while it limits the sender).
 //!  * least RTT and rates are not rounded to 100 bit/s.
-//!  * as in the module the least RTT after a loss is that of the first sample since, until the period ends. A queue that persists
-//!    then counts as path.
-//!  * the same at each end of a period: alone on a path with a large buffer the queue grows by up to ten segments in five
-//!    seconds.
+//!  * as in the module the least RTT after a loss is that of the first sample since, until the period ends. A
+//!    queue that persists then counts as path.
+//!  * the same at each end of a period: alone on a path with a large buffer the queue grows by up to ten
+//!    segments in five seconds.
 //!  * an ECN echo keeps 80 % too. An idle restart changes nothing, as in the module.
 
 use crate::algorithms::prelude::*;
@@ -251,9 +255,9 @@ mod tests {
         (share, sum / n)
     }
 
-    /// Alone on a path with a BDP of 101 segments: rate x least RTT is that, and 10 more are allowed. But the module forgets
-    /// the least RTT every five seconds or so, takes the least of that time, in which the queue never was empty, and allows 10
-    /// more.
+    /// Alone on a path with a BDP of 101 segments: rate x least RTT is that, and 10 more are allowed. But the
+    /// module forgets the least RTT every five seconds or so, takes the least of that time, in which the
+    /// queue never was empty, and allows 10 more.
     #[test]
     fn ten_segments_stay_in_the_queue_while_the_path_is_remembered() {
         let (share, queue) = alone(&[("reset_period", Value::Number(1e4))]);
@@ -263,7 +267,8 @@ mod tests {
         assert!(creeping > 2.0 * queue, "{creeping} and {queue}");
     }
 
-    /// 80 % stay at a loss, one segment at a timeout; then no growth until a round has shown that there is room.
+    /// 80 % stay at a loss, one segment at a timeout; then no growth until a round has
+    /// shown that there is room.
     #[test]
     fn a_loss_keeps_four_fifths() {
         let mut pipe = Pipe::new("nv", &[], 0.1, 0.0);
@@ -275,8 +280,9 @@ mod tests {
         assert_eq!(pipe.w(), 1.0);
     }
 
-    /// `tcpnv_init`: the first period lasts 2 s from the start of the connection, whenever that is. On a path whose RTT rises from 0.1 s
-    /// to 0.3 s after 1.9 s the next period, of 3 to 5 s, knows nothing but 0.3 s, so that the least RTT is that after 7 s.
+    /// `tcpnv_init`: the first period lasts 2 s from the start of the connection, whenever that is. On a path
+    /// whose RTT rises from 0.1 s to 0.3 s after 1.9 s the next period, of 3 to 5 s, knows nothing but 0.3 s,
+    /// so that the least RTT is that after 7 s.
     #[test]
     fn the_first_period_counts_from_the_start_of_the_connection() {
         for start in [0, 100, 101, 102, 103] {

@@ -1,21 +1,25 @@
-//! OLIA, Opportunistic Linked Increases (R. Khalili, N. Gast, M. Popovic, U. Upadhyay, J.-Y. Le Boudec, CoNEXT 2012;
-//! draft-khalili-mptcp-congestion-control): LIA's aims with a better balance. It moves windows from congested paths to those that lose
-//! less, and yet keeps a little traffic on the others, so that it notices when they become better.
+//! OLIA, Opportunistic Linked Increases (R. Khalili, N. Gast, M. Popovic, U. Upadhyay, J.-Y. Le Boudec,
+//! CoNEXT 2012; draft-khalili-mptcp-congestion-control): LIA's aims with a better balance. It moves windows
+//! from congested paths to those that lose less, and yet keeps a little traffic on the others, so that it
+//! notices when they become better.
 //!
 //! Unit: segments. Valid for 1 <= w < 2^40.
-//! Equations, as the authors' implementation for Linux has them (multipath-tcp/mptcp, net/mptcp/mptcp_olia.c at 34ebf9ff), where they were
-//! read; the draft's text was not at hand:
+//! Equations, as the authors' implementation for Linux has them (multipath-tcp/mptcp, net/mptcp/mptcp_olia.c
+//! at 34ebf9ff), where they were read; the draft's text was not at hand:
 //!  * for each ACK w_r grows by (w_r / rtt_r^2) / (sum of w_p / rtt_p)^2 + alpha_r / w_r ([`Olia::increase`])
-//!  * l_r is the greater of the bytes delivered between the last two losses and since the last one; the best paths B maximise l_r /
-//!    rtt_r^2, and M are the paths with the largest window. With R all paths, alpha_r = 1 / (|R| |B\M|) in B\M, -1 / (|R| |M|) in M if
-//!    B\M is not empty, and 0 elsewhere ([`alpha`])
+//!  * l_r is the greater of the bytes delivered between the last two losses and since the last one; the best
+//!    paths B maximise l_r / rtt_r^2, and M are the paths with the largest window. With R all paths,
+//!    alpha_r = 1 / (|R| |B\M|) in B\M, -1 / (|R| |M|) in M if B\M is not empty, and 0 elsewhere ([`alpha`])
 //!  * slow start and the answer to losses are those of RFC 5681, for each subflow alone
 //!
 //! Deviations:
-//!  * `per = "segment"` counts each acknowledged segment instead, as Reno does here. With delayed ACKs that is twice the growth: two subflows
-//!    beside one Reno through 12 Mbit/s and RED take 0.94 of its rate, and 0.77 if ACKs count.
-//!  * windows are real-valued here; whole segments are compared to find the largest, as the integers of Linux do.
-//!  * the least ssthresh is two segments, as for every window algorithm here, and not the one that the draft allows.
+//!  * `per = "segment"` counts each acknowledged segment instead, as Reno does here. With delayed ACKs
+//!    that is twice the growth: two subflows beside one Reno through 12 Mbit/s and RED take 0.94 of its
+//!    rate, and 0.77 if ACKs count.
+//!  * windows are real-valued here; whole segments are compared to find the largest, as
+//!    the integers of Linux do.
+//!  * the least ssthresh is two segments, as for every window algorithm here, and not the
+//!    one that the draft allows.
 //!  * l_r counts what was delivered, selectively or not; Linux counts what was acknowledged in order.
 
 use crate::algorithms::coupled::{Coupled, Coupling, Path};
@@ -78,14 +82,16 @@ mod tests {
     use crate::algorithms::coupled::tests::on_paths;
     use crate::rig::near;
 
-    /// What one acknowledged segment adds to the window of path `own` of these: window, round trip in seconds, bytes between losses.
+    /// What one acknowledged segment adds to the window of path `own` of these: window, round trip in
+    /// seconds, bytes between losses.
     fn grows(own: usize, paths: &[(f64, f64, u64)]) -> f64 {
         on_paths("olia", own, paths).w() - paths[own].0
     }
 
-    /// By hand: paths of 20 and 10 segments, both 100 ms. The sum of w / rtt is 300. The first term is (20 / 0.01) / 90000 = 0.022222 and
-    /// 0.011111. If the small one loses less, it is collected: alpha = 1 / (2 * 1) for it and -1 / (2 * 1) for the large one, so they grow
-    /// by 0.011111 + 0.5 / 10 and 0.022222 - 0.5 / 20.
+    /// By hand: paths of 20 and 10 segments, both 100 ms. The sum of w / rtt is 300. The first term is
+    /// (20 / 0.01) / 90000 = 0.022222 and 0.011111. If the small one loses less, it is collected:
+    /// alpha = 1 / (2 * 1) for it and -1 / (2 * 1) for the large one, so they grow by
+    /// 0.011111 + 0.5 / 10 and 0.022222 - 0.5 / 20.
     #[test]
     fn windows_move_from_the_largest_to_the_best_path() {
         let paths = [(20.0, 0.1, 30_000), (10.0, 0.1, 60_000)];
@@ -93,7 +99,8 @@ mod tests {
         near(grows(1, &paths), 0.011_111 + 0.05, 1e-4);
     }
 
-    /// The largest path is the best one, also where a shorter round trip makes it so (l / rtt^2: 10 / 0.01 beside 60 / 0.36): alpha is 0.
+    /// The largest path is the best one, also where a shorter round trip makes it so (l / rtt^2: 10 / 0.01
+    /// beside 60 / 0.36): alpha is 0.
     #[test]
     fn nothing_moves_if_the_largest_path_is_the_best() {
         near(grows(0, &[(20.0, 0.1, 60_000), (10.0, 0.1, 30_000)]), 0.022_222, 1e-4);

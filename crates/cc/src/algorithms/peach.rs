@@ -1,35 +1,47 @@
-//! TCP-Peach: I. F. Akyildiz, G. Morabito, S. Palazzo: TCP-Peach: A New Congestion Control Scheme for Satellite IP Networks, IEEE/ACM
-//! Transactions on Networking 9(3), 2001.
+//! TCP-Peach: I. F. Akyildiz, G. Morabito, S. Palazzo: TCP-Peach: A New Congestion Control Scheme for
+//! Satellite IP Networks, IEEE/ACM Transactions on Networking 9(3), 2001.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40, on paths whose routers put low priority behind all other traffic. Its dummy segments are
-//! extra segments ([`ExtraOrder`]): copies of the segment sent last, with low priority. Where the routers know no priority they are
-//! ordinary traffic, and in such numbers they cause the very losses that they are to find.
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, on paths whose routers put low priority behind all other
+//! traffic. Its dummy segments are extra segments ([`ExtraOrder`]): copies of the segment sent last, with low
+//! priority. Where the routers know no priority they are ordinary traffic, and in such numbers they cause the
+//! very losses that they are to find.
 //!
-//! Grade C: the paper could not be obtained. Its abstract, the descriptions in the papers on A-LIAD and TCP-STAR, and what is commonly
-//! known of it were used. What would decide is its pseudo code: the order in which wdsn and adsn are updated, what follows a timeout.
+//! Grade C: the paper could not be obtained. Its abstract, the descriptions in the papers on A-LIAD and
+//! TCP-STAR, and what is commonly known of it were used. What would decide is its pseudo code: the order in
+//! which wdsn and adsn are updated, what follows a timeout.
 //!
 //! Rules, and where they are:
-//!  * Sudden Start: one segment, then a dummy segment every RTT / rwnd, rwnd - 1 of them; each acknowledgement of one raises W by one. So
-//!    W is rwnd two round trips after the start -> `extra_order`, `on_extra_ack`.
+//!  * Sudden Start: one segment, then a dummy segment every RTT / rwnd, rwnd - 1 of them; each
+//!    acknowledgement of one raises W by one. So W is rwnd two round trips after the
+//!    start -> `extra_order`, `on_extra_ack`.
 //!  * Congestion Avoidance and Fast Retransmit: as Reno, the defaults of [`Policy`].
-//!  * Rapid Recovery, after a loss at a window of W0: W = W0 / 2. Up to adsn = W0 dummy segments, two for each acknowledgement of data,
-//!    until the loss is repaired -> `observe`. The first wdsn = W0 / 2 acknowledgements of dummy segments change nothing: as many also
-//!    come back from a path that carries no more than W0 a round trip, where W0 / 2 are data. Each other one raises W by one ->
-//!    `on_extra_ack`. So W returns to W0 if the path has room for W0 dummy segments beside the data, and stays at W0 / 2 if it has not.
+//!  * Rapid Recovery, after a loss at a window of W0: W = W0 / 2. Up to adsn = W0 dummy segments, two for
+//!    each acknowledgement of data, until the loss is repaired -> `observe`. The first wdsn = W0 / 2
+//!    acknowledgements of dummy segments change nothing: as many also come back from a path that carries
+//!    no more than W0 a round trip, where W0 / 2 are data. Each other one raises W by
+//!    one -> `on_extra_ack`. So W returns to W0 if the path has room for W0 dummy segments beside the
+//!    data, and stays at W0 / 2 if it has not.
 //!
 //! Decisions where nothing of the source could be read:
-//!  * Sudden Start begins when an RTT has been measured: after the handshake, without one after the first acknowledgement.
-//!  * rwnd is a parameter, filled in by the receive window or else by the bandwidth-delay product, and never above the window that the
-//!    receiver advertises. Below a receive window without bound, Sudden Start would have no end.
-//!  * In Sudden Start data grows the window as in congestion avoidance, since Sudden Start takes the place of slow start.
-//!  * After a timeout: T = W0 / 2, W = 1, Sudden Start again with the first acknowledgement of data (not before: a path from which nothing
-//!    comes back is not to be filled), and slow start to T by data. So without acknowledgements of dummy segments it is Reno.
-//!  * Dummy segments bear no number, so those of two recoveries are indistinct: wdsn adds up. What is left of it two round trips after
-//!    the last one was sent counts as lost and is forgotten; so is the part for those that a short recovery did not send.
+//!  * Sudden Start begins when an RTT has been measured: after the handshake, without one after
+//!    the first acknowledgement.
+//!  * rwnd is a parameter, filled in by the receive window or else by the bandwidth-delay product, and
+//!    never above the window that the receiver advertises. Below a receive window without bound, Sudden
+//!    Start would have no end.
+//!  * In Sudden Start data grows the window as in congestion avoidance, since Sudden Start takes
+//!    the place of slow start.
+//!  * After a timeout: T = W0 / 2, W = 1, Sudden Start again with the first acknowledgement of data (not
+//!    before: a path from which nothing comes back is not to be filled), and slow start to T by data. So
+//!    without acknowledgements of dummy segments it is Reno.
+//!  * Dummy segments bear no number, so those of two recoveries are indistinct: wdsn adds up. What is left of
+//!    it two round trips after the last one was sent counts as lost and is forgotten; so is the part for
+//!    those that a short recovery did not send.
 //!  * After an undo the dummy segments of that recovery count no more.
 //!  * A mark (ECN) halves the window as in Reno, without Rapid Recovery: it is congestion for sure.
-//!  * A sender that never asks for dummy segments (the Linux kernel's, QUIC's) makes it Reno, slow start included.
-//!  * After an idle time the window stays and no Sudden Start follows; the source is said to begin one at the start of a connection.
+//!  * A sender that never asks for dummy segments (the Linux kernel's, QUIC's) makes it
+//!    Reno, slow start included.
+//!  * After an idle time the window stays and no Sudden Start follows; the source is said to begin one at
+//!    the start of a connection.
 
 use crate::algorithms::prelude::*;
 use crate::extra::{ExtraOrder, ExtraPayload};
@@ -74,7 +86,8 @@ algorithm! {
     state(args, payload: ExtraPayload, spare: f64) {
         rwnd: f64 = args.number("rwnd"),
         payload: ExtraPayload = payload,
-        /// The share of the window of a loss that extra segments may miss, and that window until it is regained.
+        /// The share of the window of a loss that extra segments may miss, and that
+        /// window until it is regained.
         spare: f64 = spare,
         goal: f64,
         /// The sender has asked for extra segments, so it can send them.
@@ -83,7 +96,8 @@ algorithm! {
         /// Extra segments that the present recovery may still send, and those that it has sent.
         adsn: u64,
         sent: u64,
-        /// Acknowledgements of extra segments that change nothing, and by how much the present recovery has raised that.
+        /// Acknowledgements of extra segments that change nothing, and by how much the present
+        /// recovery has raised that.
         wdsn: u64,
         ignored: u64,
         /// Extra segments that acknowledgements have released since the sender asked.
@@ -251,7 +265,8 @@ mod tests {
         near(rig.w(), 51.0, 0.001);
     }
 
-    /// The receiver's window is the bound of rwnd: 20 segments of it leave 19 dummy segments, one every 25 ms.
+    /// The receiver's window is the bound of rwnd: 20 segments of it leave 19 dummy
+    /// segments, one every 25 ms.
     #[test]
     fn the_window_that_the_receiver_tells_bounds_rwnd() {
         let mut rig = served("peach", 50.0, 1.0, f64::INFINITY);
@@ -260,7 +275,8 @@ mod tests {
         assert_eq!((got.count, got.gap), (19, Span::from_millis(25)));
     }
 
-    /// A loss at W0 = 40. W is 20; 20 acknowledgements release 40 dummy segments and no more. `back` of them come back.
+    /// A loss at W0 = 40. W is 20; 20 acknowledgements release 40 dummy segments and no more.
+    /// `back` of them come back.
     fn after_a_loss(back: u64) -> f64 {
         let mut rig = served("peach", 50.0, 40.0, 2.0);
         order(&mut rig);
@@ -279,8 +295,9 @@ mod tests {
         rig.w()
     }
 
-    /// Rapid Recovery. An error on a path with room: all W0 dummy segments come back, and W is W0 again. Congestion: the path carries W0
-    /// in all, half of it data, so W0 / 2 come back and W stays. Between the two each further one is a segment.
+    /// Rapid Recovery. An error on a path with room: all W0 dummy segments come back, and W is W0 again.
+    /// Congestion: the path carries W0 in all, half of it data, so W0 / 2 come back and W stays. Between the
+    /// two each further one is a segment.
     #[test]
     fn rapid_recovery_restores_the_window_by_the_dummy_segments_that_come_back_beyond_half() {
         for (back, window) in [(40, 40.0), (20, 20.0), (0, 20.0), (27, 27.0)] {
@@ -288,8 +305,8 @@ mod tests {
         }
     }
 
-    /// A second error before the dummy segments of the first are back: 40 and then 20 dummy segments, of whose acknowledgements 20 and 10
-    /// are ignored, lead from 10 back to 40.
+    /// A second error before the dummy segments of the first are back: 40 and then 20 dummy segments, of
+    /// whose acknowledgements 20 and 10 are ignored, lead from 10 back to 40.
     #[test]
     fn two_errors_in_two_round_trips_lead_back_to_the_first_window() {
         let mut rig = served("peach", 50.0, 40.0, 2.0);
@@ -301,8 +318,9 @@ mod tests {
         assert_eq!(rig.w(), 40.0);
     }
 
-    /// 15 of the 20 ignored acknowledgements of a recovery never come. The next loss is much later, and all its 40 dummy segments come back.
-    /// And a loss that was repaired without a recovery (by a tail loss probe) sends none, so nothing is to be ignored.
+    /// 15 of the 20 ignored acknowledgements of a recovery never come. The next loss is much later, and all
+    /// its 40 dummy segments come back. And a loss that was repaired without a recovery (by a tail loss
+    /// probe) sends none, so nothing is to be ignored.
     #[test]
     fn dummy_segments_that_were_lost_or_never_sent_do_not_count_later() {
         let mut rig = served("peach", 50.0, 40.0, 2.0);
@@ -332,8 +350,8 @@ mod tests {
         assert_eq!(rig.w(), 20.0);
     }
 
-    /// A timeout: one segment, and Sudden Start with the next acknowledgement of data. Dummy segments that do not come back leave Reno's
-    /// slow start to half the window.
+    /// A timeout: one segment, and Sudden Start with the next acknowledgement of data. Dummy segments that do
+    /// not come back leave Reno's slow start to half the window.
     #[test]
     fn after_a_timeout_it_is_reno_unless_dummy_segments_come_back() {
         let mut rig = served("peach", 50.0, 40.0, 2.0);
@@ -360,8 +378,9 @@ mod tests {
         assert_eq!((rig.w(), rig.t()), (4.0, 4.0));
     }
 
-    /// A needless recovery is undone, and the dummy segments that it has sent change nothing: 12 are out, 20 acknowledgements would have
-    /// been ignored anyway; after 30 more acknowledgements of data all 40 are out.
+    /// A needless recovery is undone, and the dummy segments that it has sent change nothing:
+    /// 12 are out, 20 acknowledgements would have been ignored anyway; after 30 more
+    /// acknowledgements of data all 40 are out.
     #[test]
     fn dummy_segments_of_a_needless_recovery_change_nothing() {
         for (acks, out) in [(6, 12), (36, 40)] {

@@ -1,4 +1,5 @@
-//! A test bench for rate-based controllers: one flow, one FIFO link, segment by segment, with rate samples and pacing.
+//! A test bench for rate-based controllers: one flow, one FIFO link, segment by segment, with
+//! rate samples and pacing.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -52,7 +53,8 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
-    /// Algorithm `id` on a path of 1 MB/s with an endless queue, `base` seconds long; a segment is lost with probability `loss`.
+    /// Algorithm `id` on a path of 1 MB/s with an endless queue, `base` seconds long; a segment is lost
+    /// with probability `loss`.
     pub(crate) fn new(id: &str, given: &[(&str, Value)], base: f64, loss: f64) -> Self {
         let start = Start { mss: MSS, initial_window: 10.0, initial_ssthresh: f64::INFINITY };
         let cc = (registry::find(id).expect("registered").build)(&args(id, given), start);
@@ -102,7 +104,8 @@ impl Pipe {
         self.base = Span::from_secs(base);
     }
 
-    /// Runs until `secs`, showing every ACK to `look`; returns the bytes delivered per second in units of the link's rate.
+    /// Runs until `secs`, showing every ACK to `look`; returns the bytes delivered per second in
+    /// units of the link's rate.
     pub(crate) fn run(&mut self, secs: f64, mut look: impl FnMut(&Pipe)) -> f64 {
         let (from, delivered) = (self.secs(), self.flow.delivered);
         while self.secs() < secs {
@@ -217,7 +220,8 @@ impl Pipe {
     }
 }
 
-/// After a pause of 30 s a controller that paces goes on at the link's rate and with more than half of its window.
+/// After a pause of 30 s a controller that paces goes on at the link's rate and with more
+/// than half of its window.
 pub(crate) fn assert_rate_goes_on_after_a_pause(id: &str) {
     let mut pipe = Pipe::new(id, &[], 0.1, 0.0);
     pipe.run(8.0, |_| ());

@@ -1,30 +1,35 @@
-//! Prague: K. De Schepper, O. Tilmans, B. Briscoe, V. Goel: Prague Congestion Control, draft-briscoe-iccrg-prague-congestion-control-04,
-//! 2024; the rules are those of the reference implementation, tcp_prague.c version 0.6 (net/ipv4 of the L4S team's Linux), which was read.
+//! Prague: K. De Schepper, O. Tilmans, B. Briscoe, V. Goel: Prague Congestion Control,
+//! draft-briscoe-iccrg-prague-congestion-control-04, 2024; the rules are those of the reference
+//! implementation, tcp_prague.c version 0.6 (net/ipv4 of the L4S team's Linux), which was read.
 //!
 //! Unit: segments. Valid for 2 <= cwnd < 2^40.
 //!
 //! From the reference to functions:
-//!  * `prague_update_alpha` -> [`Prague::end_window`]: alpha as DCTCP's, with g = 1/16; not before the first mark.
+//!  * `prague_update_alpha` -> [`Prague::end_window`]: alpha as DCTCP's, with g = 1/16;
+//!    not before the first mark.
 //!  * `prague_enter_cwr` -> `backoff`: W - alpha W / 2, at most once per virtual round trip.
 //!  * `prague_update_cwnd` -> `grow`: per unmarked segment a / W, a = 1 above the target RTT.
 //!  * `prague_rate_scaled_ai_ack_increase` -> [`Prague::increase`]: a = (RTT / target)^2 below it.
 //!  * `prague_update_pacing_rate` -> `decision`: W / SRTT; twice that below half of ssthresh.
 //!  * `prague_enter_loss` -> `backoff`: W / 2.
 //!
-//! RTT independence: a flow whose RTT is below the target grows by a segment per target RTT in terms of rate, updates alpha at most once
-//! per target RTT, and reduces at most as often. It begins after `transition` rounds outside slow start (500 in the reference). A later slow
-//! start does not end it (`prague_new_round`).
+//! RTT independence: a flow whose RTT is below the target grows by a segment per target RTT in terms of rate,
+//! updates alpha at most once per target RTT, and reduces at most as often. It begins after `transition`
+//! rounds outside slow start (500 in the reference). A later slow start does not end it (`prague_new_round`).
 //! The connection's part is an option, `ecn = "accecn"` with `ect1`, for which the entry asks.
 //! Decisions and deviations:
-//!  * growth goes on during a reduction, by what is not marked, as in the reference (its point 4). The host's gate for marked ACKs does not
-//!    hold: it sees the unmarked part of an acknowledgement alone.
-//!  * a loss ends growth until recovery is over, as for every algorithm of the host. After a timeout the window is one segment (RFC 5681), where the
-//!    reference halves it.
-//!  * the window is real-valued; the reference carries a remainder to the same effect. But it takes a reduction down by one segment per ACK
-//!    (`--tp->snd_cwnd`), where it is at once here: until W alpha / 2 ACKs have come its window is the larger one.
-//!  * the rate is of W or of what is in flight, whichever is more (version 0.6); later states of the team's tree count fractions of W.
+//!  * growth goes on during a reduction, by what is not marked, as in the reference (its point 4). The host's
+//!    gate for marked ACKs does not hold: it sees the unmarked part of an acknowledgement alone.
+//!  * a loss ends growth until recovery is over, as for every algorithm of the host. After a timeout the
+//!    window is one segment (RFC 5681), where the reference halves it.
+//!  * the window is real-valued; the reference carries a remainder to the same effect. But it takes a
+//!    reduction down by one segment per ACK (`--tp->snd_cwnd`), where it is at once here: until W alpha / 2
+//!    ACKs have come its window is the larger one.
+//!  * the rate is of W or of what is in flight, whichever is more (version 0.6); later states of the team's
+//!    tree count fractions of W.
 //!  * no fallback to a classic response where the queue marks as RFC 3168 says: it is off in the reference.
-//!  * no bound on bursts: segments here are single, so that nothing of the reference's choice of offload sizes is left.
+//!  * no bound on bursts: segments here are single, so that nothing of the reference's choice
+//!    of offload sizes is left.
 //!  * idle restart: nothing changes, as in the reference.
 
 use crate::algorithms::dctcp::MarkedShare;
@@ -87,8 +92,8 @@ impl Prague {
         self.target_rtt > Span::ZERO && self.rounds >= self.transition
     }
 
-    /// The increase a round: (RTT / target)^2 where the flow is independent of its RTT, which is a segment per target RTT, less by the ratio of
-    /// the rates that a segment of window makes.
+    /// The increase a round: (RTT / target)^2 where the flow is independent of its RTT, which is a segment
+    /// per target RTT, less by the ratio of the rates that a segment of window makes.
     fn increase(&self) -> f64 {
         if !self.is_independent() || self.srtt >= self.target_rtt || self.srtt > LONGEST_SCALED {
             return 1.0;
@@ -189,7 +194,8 @@ mod tests {
     use crate::rig::{Rig, near, probe};
     use crate::time::Rate;
 
-    /// With a target of 25 ms a flow of 5 ms grows by (5 / 25)^2 = 0.04 segments a round, one of 25 ms or more by one.
+    /// With a target of 25 ms a flow of 5 ms grows by (5 / 25)^2 = 0.04 segments a round, one
+    /// of 25 ms or more by one.
     #[test]
     fn below_the_target_the_increase_is_the_square_of_the_ratio() {
         for (rtt, transition, growth) in
@@ -216,8 +222,8 @@ mod tests {
         near(rig.w() - 100.0, 0.01, 1e-3);
     }
 
-    /// `prague_new_round`: rounds of slow start do not count, and those in avoidance stay counted after a timeout. With a transition of three
-    /// rounds at 5 ms growth falls from 1 / W to 0.04 / W.
+    /// `prague_new_round`: rounds of slow start do not count, and those in avoidance stay counted after a
+    /// timeout. With a transition of three rounds at 5 ms growth falls from 1 / W to 0.04 / W.
     #[test]
     fn rounds_count_outside_slow_start_and_are_never_taken_back() {
         let given = [("transition", Value::Number(3.0))];
@@ -239,8 +245,8 @@ mod tests {
         near(grows(&mut rig), 0.04, 0.05);
     }
 
-    /// Alpha stays at its first value until a mark comes, and then follows the share of marks as DCTCP's: from 1 with a quarter marked
-    /// 15/16 + 1/64.
+    /// Alpha stays at its first value until a mark comes, and then follows the share of marks as DCTCP's:
+    /// from 1 with a quarter marked 15/16 + 1/64.
     #[test]
     fn alpha_waits_for_the_first_mark() {
         let mut rig = Rig::new("prague", &[], 8.0, 2.0);

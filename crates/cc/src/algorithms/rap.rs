@@ -1,27 +1,32 @@
-//! RAP: R. Rejaie, M. Handley, D. Estrin: RAP: An End-to-End Rate-Based Congestion Control Mechanism for Realtime Streams in the Internet,
-//! IEEE INFOCOM, 1999.
+//! RAP: R. Rejaie, M. Handley, D. Estrin: RAP: An End-to-End Rate-Based Congestion Control Mechanism for
+//! Realtime Streams in the Internet, IEEE INFOCOM, 1999.
 //!
-//! Unit: seconds between packets (IPG), packets of one MSS, bytes per second outside. Valid for RTT from 1 us to 10^4 s.
-//! Rules: a packet goes out every IPG. Without a loss the rate rises once per step of SRTT by one packet per SRTT, IPG' = IPG C / (IPG + C)
-//! with C = SRTT -> `step`. A loss halves it, IPG' = IPG / beta -> `halve`. Fine grain: the gap is IPG FRTT / XRTT, the ratio of a short-term
-//! and a long-term mean of the RTT, with gains 0.9 and 0.01 -> `observe`. SRTT is RAP's own, with a gain of 0.5. Rules and values were read in
-//! the module of ns-2.35 (rap/rap.cc, rap/rap.h, ns-default.tcl), the paper's text was not at hand.
-//! What of RAP's own transport is not here: its data is not sent again, since its application adapts its quality instead. Here what is lost is
-//! sent again, within the rate, as TCP does. Losses are found by the sender's own recovery, which also sees to it that all losses of one
-//! window are one (RAP: a cluster, "SeqFirst" to "SeqLast"); RAP finds them by the gaps that each ACK reports, and by timeouts.
+//! Unit: seconds between packets (IPG), packets of one MSS, bytes per second outside. Valid for
+//! RTT from 1 us to 10^4 s.
+//! Rules: a packet goes out every IPG. Without a loss the rate rises once per step of SRTT by one packet per
+//! SRTT, IPG' = IPG C / (IPG + C) with C = SRTT -> `step`. A loss halves it, IPG' = IPG / beta -> `halve`.
+//! Fine grain: the gap is IPG FRTT / XRTT, the ratio of a short-term and a long-term mean of the RTT, with
+//! gains 0.9 and 0.01 -> `observe`. SRTT is RAP's own, with a gain of 0.5. Rules and values were read in the
+//! module of ns-2.35 (rap/rap.cc, rap/rap.h, ns-default.tcl), the paper's text was not at hand. What of RAP's
+//! own transport is not here: its data is not sent again, since its application adapts its quality instead.
+//! Here what is lost is sent again, within the rate, as TCP does. Losses are found by the sender's own
+//! recovery, which also sees to it that all losses of one window are one (RAP: a cluster, "SeqFirst" to
+//! "SeqLast"); RAP finds them by the gaps that each ACK reports, and by timeouts.
 //! Decisions and deviations (hence grade B):
-//!  * fine grain is off, as in the module (`useFineGrain_`). With it RAP alone gets a tenth more at 10 Mbit/s and 40 ms (9.54 Mbit/s instead of
-//!    8.59), and hardly more over GEO.
-//!  * there is no slow start, as in the module, which sends one packet per RTT at first. Here the sender's initial window goes out at once, and
-//!    then one such window per first RTT is the rate. So a path of many packets is filled as slowly as by Reno's congestion avoidance from
-//!    there on.
-//!  * a step ends with the first ACK that comes SRTT after the last step, if the application did not limit the sender since, and no loss
-//!    came. The module asks that half of the packets of the step were sent (`dpthresh_`), which bulk data always meets.
+//!  * fine grain is off, as in the module (`useFineGrain_`). With it RAP alone gets a tenth more at 10 Mbit/s
+//!    and 40 ms (9.54 Mbit/s instead of 8.59), and hardly more over GEO.
+//!  * there is no slow start, as in the module, which sends one packet per RTT at first. Here the sender's
+//!    initial window goes out at once, and then one such window per first RTT is the rate. So a path of many
+//!    packets is filled as slowly as by Reno's congestion avoidance from there on.
+//!  * a step ends with the first ACK that comes SRTT after the last step, if the application did not limit
+//!    the sender since, and no loss came. The module asks that half of the packets of the step were sent
+//!    (`dpthresh_`), which bulk data always meets.
 //!  * a timeout is a loss as any other: the rate is halved once. A spurious loss is undone.
 //!  * an ECN echo is answered as a loss.
 //!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)).
 //!  * IPG is at most 64 s, so that a flow does not die out.
-//!  * after an idle time (`IdleRestart`) nothing changes: the rate is held, and an application-limited step does not raise it.
+//!  * after an idle time (`IdleRestart`) nothing changes: the rate is held, and an
+//!    application-limited step does not raise it.
 
 use crate::algorithms::model::LARGEST;
 use crate::algorithms::prelude::*;
@@ -166,8 +171,8 @@ mod tests {
         probe(&*rig.cc, "ipg_s")
     }
 
-    /// Five packets in 0.5 s are 0.1 s apart. After 0.5 s: 0.1 x 0.5 / 0.6 = 0.08333, 12 packets per second instead of 10. Not before.
-    /// A loss doubles the gap.
+    /// Five packets in 0.5 s are 0.1 s apart. After 0.5 s: 0.1 x 0.5 / 0.6 = 0.08333, 12 packets per second
+    /// instead of 10. Not before. A loss doubles the gap.
     #[test]
     fn the_gap_follows_the_papers_rule() {
         let mut rig = rap(5.0);
@@ -183,8 +188,9 @@ mod tests {
         near(gap(&rig), 0.1 / 0.6, 1e-9);
     }
 
-    /// rap.cc, `UpdateTimeValues` with `delta_` 0.5: SRTT is 0.75 s after samples of 0.5 s and 1 s. So the step ends after 0.75 s, not
-    /// before, by 0.1 x 0.75 / 0.85. The gap is not stretched meanwhile: `useFineGrain_` is 0.
+    /// rap.cc, `UpdateTimeValues` with `delta_` 0.5: SRTT is 0.75 s after samples of 0.5 s and 1 s. So
+    /// the step ends after 0.75 s, not before, by 0.1 x 0.75 / 0.85. The gap is not stretched
+    /// meanwhile: `useFineGrain_` is 0.
     #[test]
     fn a_step_lasts_its_own_srtt() {
         let mut rig = rap(5.0);
@@ -197,7 +203,8 @@ mod tests {
         near(gap(&rig), 0.1 * 0.75 / 0.85, 1e-9);
     }
 
-    /// FRTT = 0.5 + 0.9 x 0.5 = 0.95, XRTT = 0.5 + 0.01 x 0.5 = 0.505 after one sample of 1 s: the gap between packets is 1.881 IPG.
+    /// FRTT = 0.5 + 0.9 x 0.5 = 0.95, XRTT = 0.5 + 0.01 x 0.5 = 0.505 after one sample of 1 s: the gap
+    /// between packets is 1.881 IPG.
     #[test]
     fn a_longer_round_trip_slows_it_down_at_once() {
         let mut rig = Rig::new("rap", &[("fine_grain", Value::Flag(true))], 5.0, 2.0);
@@ -207,8 +214,8 @@ mod tests {
         near(1e6 / rate.bytes_per_sec(), 0.1 * 0.95 / 0.505, 1e-4);
     }
 
-    /// AIMD by one packet and a half: the square-root law, a rate of sqrt(3 / 2p) packets per RTT (RAP's claim to be friendly to TCP). One
-    /// loss in 600 packets: 30 per RTT.
+    /// AIMD by one packet and a half: the square-root law, a rate of sqrt(3 / 2p) packets per RTT (RAP's
+    /// claim to be friendly to TCP). One loss in 600 packets: 30 per RTT.
     #[test]
     fn its_rate_obeys_the_square_root_law() {
         let given = [("fine_grain", Value::Flag(false))];

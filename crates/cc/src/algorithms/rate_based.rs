@@ -1,5 +1,5 @@
-//! The host of algorithms that set a rate and have no window: pacing, the guard on data in flight, collapse at a timeout and undo are
-//! written here once. A paper's algorithm is a [`RatePolicy`].
+//! The host of algorithms that set a rate and have no window: pacing, the guard on data in flight, collapse
+//! at a timeout and undo are written here once. A paper's algorithm is a [`RatePolicy`].
 
 use alloc::boxed::Box;
 use core::fmt::Debug;
@@ -11,14 +11,15 @@ use crate::time::whole;
 
 /// The part of a rate-based algorithm that a paper defines. Rates are bytes of payload per second.
 pub(crate) trait RatePolicy: Debug + Send {
-    /// The rate for segments of `mss` bytes; `None` before the first RTT sample, when the initial window goes out at once.
+    /// The rate for segments of `mss` bytes; `None` before the first RTT sample, when the initial
+    /// window goes out at once.
     fn rate(&self, mss: u32) -> Option<f64>;
 
     /// Every ACK. Returns what is in flight at the rate, bytes, for the guard to follow; `None` leaves it.
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) -> Option<f64>;
 
-    /// Something else happened. Returns what [`RatePolicy::on_ack`] does. At [`Event::Congestion`] only the first of several timeouts in a
-    /// row is heard: the host is silent until something has been delivered.
+    /// Something else happened. Returns what [`RatePolicy::on_ack`] does. At [`Event::Congestion`] only the
+    /// first of several timeouts in a row is heard: the host is silent until something has been delivered.
     fn on(&mut self, flow: &Flow, event: Event<'_>) -> Option<f64>;
 
     /// See [`Decision::deadline`].
@@ -35,7 +36,8 @@ pub(crate) trait RatePolicy: Debug + Send {
     fn probe(&self, emit: &mut dyn FnMut(&str, f64));
 }
 
-/// A [`RatePolicy`] in its host: a complete [`Controller`]. After an idle time nothing changes: the rate is held.
+/// A [`RatePolicy`] in its host: a complete [`Controller`]. After an idle time nothing
+/// changes: the rate is held.
 #[derive(Debug)]
 pub(crate) struct RateBased<P> {
     policy: P,

@@ -1,23 +1,29 @@
-//! RCP's sender: N. Dukkipati, N. McKeown: Why Flow-Completion Time is the Right Metric for Congestion Control, ACM SIGCOMM Computer
-//! Communication Review, 2006.
+//! RCP's sender: N. Dukkipati, N. McKeown: Why Flow-Completion Time is the Right Metric for Congestion
+//! Control, ACM SIGCOMM Computer Communication Review, 2006.
 //!
 //! Unit: bytes per second, seconds. Valid for any RTT.
-//! A segment carries the rate that its sender wants, which is all, and its RTT. Each queue lowers the rate to what it offers to every flow.
-//! The sender paces its segments at the rate that comes back. It has no window and answers to no loss: queues keep the rate right.
+//! A segment carries the rate that its sender wants, which is all, and its RTT. Each queue lowers the rate to
+//! what it offers to every flow. The sender paces its segments at the rate that comes back. It has no window
+//! and answers to no loss: queues keep the rate right.
 //!
-//! The rules are those of the authors' module for ns-2.35 (rcp/rcp-host.cc), which was read; the paper is cited from knowledge.
+//! The rules are those of the authors' module for ns-2.35 (rcp/rcp-host.cc), which was read; the paper
+//! is cited from knowledge.
 //! Decisions and deviations:
-//!  * the module sends a SYN without data and begins when the answer brings a rate. A SYN carries no header here, so a connection begins
-//!    with its initial window, as Reno does, and has a rate after one round trip.
-//!  * the module has no window. Here cwnd is a guard, not a control: twice what the rate fills in a round trip, and four segments. It binds
-//!    only when acknowledgements fail to come.
-//!  * an application that pauses goes on at the last rate. The module asks for the rate without data (REF) if segments are more than a
-//!    round trip apart; here the next segment does.
-//!  * lost segments are sent again within the rate, when the sender finds the loss; the module does so at the end of the transfer.
-//!  * where no queue on the path computes, it behaves as Reno until a rate comes back. In fast recovery it keeps ssthresh as its window.
-//!  * queues count bytes on the wire, and the rate is that of payload: it is too large by the share of headers, which the queues then see.
-//!    The module counts its header.
-//!  * the header has 12 bytes: two rates and an RTT of four bytes each. The paper does not say; the module counts 40 with IP's.
+//!  * the module sends a SYN without data and begins when the answer brings a rate. A SYN carries
+//!    no header here, so a connection begins with its initial window, as Reno does, and has a
+//!    rate after one round trip.
+//!  * the module has no window. Here cwnd is a guard, not a control: twice what the rate fills in a round
+//!    trip, and four segments. It binds only when acknowledgements fail to come.
+//!  * an application that pauses goes on at the last rate. The module asks for the rate without data (REF) if
+//!    segments are more than a round trip apart; here the next segment does.
+//!  * lost segments are sent again within the rate, when the sender finds the loss; the module does so at
+//!    the end of the transfer.
+//!  * where no queue on the path computes, it behaves as Reno until a rate comes back. In fast recovery it
+//!    keeps ssthresh as its window.
+//!  * queues count bytes on the wire, and the rate is that of payload: it is too large by the share of
+//!    headers, which the queues then see. The module counts its header.
+//!  * the header has 12 bytes: two rates and an RTT of four bytes each. The paper does not say; the
+//!    module counts 40 with IP's.
 
 use alloc::boxed::Box;
 

@@ -1,14 +1,15 @@
-//! TCP Reno's window (RFC 5681), used by Reno, NewReno and SACK senders alike. These three differ by the sender's loss
-//! recovery (`recovery` of a flow), not by the window.
+//! TCP Reno's window (RFC 5681), used by Reno, NewReno and SACK senders alike. These three differ by the
+//! sender's loss recovery (`recovery` of a flow), not by the window.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40.
 //! Equations: RFC 5681 section 3.1 (2) slow start (host), (3) congestion avoidance, (4) ssthresh.
 //! Deviations:
-//!  * ssthresh is half of cwnd, not of FlightSize. RFC 9438 section 4.6 allows it if the window only grows while it limits the
-//!    sender, which is so here. The two agree while cwnd limits. Where the application or the receiver does, half of cwnd is
-//!    more. ns-2 halves the lesser of cwnd and the receive window, Linux cwnd, the five papers use cwnd.
-//!  * a report may acknowledge many segments: eq. 3 is applied to them together, which differs from one ACK at a time by
-//!    less than one part in 2W.
+//!  * ssthresh is half of cwnd, not of FlightSize. RFC 9438 section 4.6 allows it if the window only grows
+//!    while it limits the sender, which is so here. The two agree while cwnd limits. Where the application or
+//!    the receiver does, half of cwnd is more. ns-2 halves the lesser of cwnd and the receive window, Linux
+//!    cwnd, the five papers use cwnd.
+//!  * a report may acknowledge many segments: eq. 3 is applied to them together, which differs from one ACK
+//!    at a time by less than one part in 2W.
 //!  * `beta_ecn` (RFC 8511 section 3.1) is 0.5, RFC 3168's answer, unless given.
 
 use crate::algorithms::prelude::*;
@@ -52,7 +53,8 @@ mod tests {
     use crate::registry::Value;
     use crate::rig::{Rig, near};
 
-    /// RFC 5681 section 3.1: half a window takes as many round trips to regain; 750 segments at 0.6 s take 225 s.
+    /// RFC 5681 section 3.1: half a window takes as many round trips to regain;
+    /// 750 segments at 0.6 s take 225 s.
     #[test]
     fn regains_half_of_750_segments_in_225_s_at_600_ms() {
         let mut rig = Rig::new("reno", &[], 750.0, 2.0);

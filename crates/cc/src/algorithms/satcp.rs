@@ -1,16 +1,20 @@
-//! SaTCP: X. Cao, X. Zhang: SaTCP: Link-Layer Informed TCP Adaptation for Highly Dynamic LEO Satellite Networks, INFOCOM 2023. The rules
-//! are those of the authors' patch to Linux's CUBIC and of the program that drives it (repository XuyangCaoUCSD/LeoEM at 4488b00,
-//! `satcp.patch`, `report_relay.c`); of the paper only the abstract was at hand.
+//! SaTCP: X. Cao, X. Zhang: SaTCP: Link-Layer Informed TCP Adaptation for Highly Dynamic LEO Satellite
+//! Networks, INFOCOM 2023. The rules are those of the authors' patch to Linux's CUBIC and of the program that
+//! drives it (repository XuyangCaoUCSD/LeoEM at 4488b00, `satcp.patch`, `report_relay.c`); of the paper only
+//! the abstract was at hand.
 //!
-//! Unit: segments and seconds. Valid as CUBIC is, which it extends (`cubic.rs`); what follows is the difference.
+//! Unit: segments and seconds. Valid as CUBIC is, which it extends (`cubic.rs`); what
+//! follows is the difference.
 //!
-//! A report that the path will change hands is given `T_earlier` ahead, against errors of the prediction. For `duration` after a report:
-//!  * K, the time to come back to W_max, is a ninth of CUBIC's (`bictcp_update`) -> `avoid`. The window still is cut to beta, and is back
-//!    within a few round trips.
+//! A report that the path will change hands is given `T_earlier` ahead, against errors of the prediction. For
+//! `duration` after a report:
+//!  * K, the time to come back to W_max, is a ninth of CUBIC's (`bictcp_update`) -> `avoid`. The window still
+//!    is cut to beta, and is back within a few round trips.
 //!  * a timeout does not forget W_max (`bictcp_state`) -> `on`. Slow start leads up to ssthresh as ever.
 //!
 //! Decisions and deviations:
-//!  * the hint that the path changes is the report. The flow's key `hint_lead` is T_earlier, 500 ms in the authors' emulator.
+//!  * the hint that the path changes is the report. The flow's key `hint_lead` is T_earlier, 500 ms
+//!    in the authors' emulator.
 //!  * `duration` is 2.3 s, as in `report_relay.c`.
 //!  * the patched CUBIC is that of Linux 5.x, which is RFC 9438's; all deviations of `cubic.rs`.
 
@@ -107,7 +111,8 @@ mod tests {
         rig
     }
 
-    /// `bictcp_update`: K of 432 segments is cbrt(432 x 0.3 / 0.4) = 6.868 s (RFC 9438 section 4.2), and a ninth of it 0.763 s.
+    /// `bictcp_update`: K of 432 segments is cbrt(432 x 0.3 / 0.4) = 6.868 s (RFC 9438 section 4.2),
+    /// and a ninth of it 0.763 s.
     #[test]
     fn for_2_3_s_after_a_hint_the_window_is_back_in_a_ninth_of_the_time() {
         for (after, k) in [(None, 6.868), (Some(0.1), 0.763), (Some(2.29), 0.763), (Some(2.31), 6.868)] {
@@ -118,7 +123,8 @@ mod tests {
         }
     }
 
-    /// The cubic function begins C (K / 9)^3 = 0.2 segments below W_max, and 1/e of the gap to it is left after each round trip.
+    /// The cubic function begins C (K / 9)^3 = 0.2 segments below W_max, and 1/e of the gap to it is
+    /// left after each round trip.
     #[test]
     fn after_a_hint_five_round_trips_bring_the_window_back() {
         for (after, least, most) in [(Some(0.1), 430.0, 433.0), (None, 302.0, 320.0)] {

@@ -1,14 +1,16 @@
-//! Scalable TCP: T. Kelly: Scalable TCP: Improving Performance in Highspeed Wide Area Networks, ACM SIGCOMM Computer
-//! Communication Review, 2003; constants as in Linux's module of that name (6.1: docs/oracle.md).
+//! Scalable TCP: T. Kelly: Scalable TCP: Improving Performance in Highspeed Wide Area Networks, ACM SIGCOMM
+//! Computer Communication Review, 2003; constants as in Linux's module of that name (6.1: docs/oracle.md).
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40.
-//! Rules: W + a per acknowledged segment -> `avoid`; W - b W at a loss -> `backoff`. Both are shares of the window, so the
-//! time to regain it does not depend on its size.
+//! Rules: W + a per acknowledged segment -> `avoid`; W - b W at a loss -> `backoff`. Both are shares of the
+//! window, so the time to regain it does not depend on its size.
 //! Decisions:
-//!  * segments are counted, not ACKs: delayed ACKs change nothing. (Linux before 2020 and ns-3 double a to make up for them.)
-//!  * below `legacy_window` (Kelly: 16) the window is Reno's. It is off (0) unless given, so that the algorithm is the
-//!    multiplicative one at every window.
-//!  * Linux adds 1/min(W, 1/a) per segment, so that it grows no slower than Reno: `at_least_reno`, off unless given.
+//!  * segments are counted, not ACKs: delayed ACKs change nothing. (Linux before 2020 and ns-3
+//!    double a to make up for them.)
+//!  * below `legacy_window` (Kelly: 16) the window is Reno's. It is off (0) unless given, so that the
+//!    algorithm is the multiplicative one at every window.
+//!  * Linux adds 1/min(W, 1/a) per segment, so that it grows no slower than Reno:
+//!    `at_least_reno`, off unless given.
 //!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule, as `tcp_enter_loss` of Linux does
 //!    with every module. (RFC 5681 section 3.1, eq. 4, would halve.)
 
@@ -84,8 +86,9 @@ mod tests {
         rounds
     }
 
-    /// Kelly: doubling takes ln 2 / a round trips and regaining the window after a loss ln(8/7) / a, at any window. (Once a
-    /// round trip instead of at every segment, a window of growth costs 1/2 % more: 69.66 and 13.42.)
+    /// Kelly: doubling takes ln 2 / a round trips and regaining the window after a loss
+    /// ln(8/7) / a, at any window. (Once a round trip instead of at every segment, a window of
+    /// growth costs 1/2 % more: 69.66 and 13.42.)
     #[test]
     fn doubling_and_recovery_do_not_depend_on_the_window() {
         for w in [50.0, 750.0] {

@@ -1,20 +1,23 @@
-//! SCPS-TP congestion avoidance: Consultative Committee for Space Data Systems: Space Communications Protocol Specification,
-//! Transport Protocol, CCSDS 714.0-B, as summarised in X. Ge, F. Y. Li, F. Reichert: An Enhanced TCP Congestion Avoidance
-//! Scheme and its Performance Evaluation in High Speed Satellite Networks, whose equation number is used here.
+//! SCPS-TP congestion avoidance: Consultative Committee for Space Data Systems: Space Communications Protocol
+//! Specification, Transport Protocol, CCSDS 714.0-B, as summarised in X. Ge, F. Y. Li, F. Reichert: An
+//! Enhanced TCP Congestion Avoidance Scheme and its Performance Evaluation in High Speed Satellite Networks,
+//! whose equation number is used here.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation delay does not rise for good
-//! unless `base_window` is set.
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation delay does not
+//! rise for good unless `base_window` is set.
 //! Equations: sigma = cwnd / BaseRTT - cwnd / AvgRTT and (1) +1, 0 or -1 segment per round trip -> `avoid`.
-//! Grade C: CCSDS 714.0-B could not be obtained, and the summary has one equation and no numbers. What would decide is the book's section on
-//! congestion control: the thresholds, and which mean of the RTT is meant.
+//! Grade C: CCSDS 714.0-B could not be obtained, and the summary has one equation and no numbers. What would
+//! decide is the book's section on congestion control: the thresholds, and which mean of the RTT is meant.
 //! Decisions where the summary is silent:
-//!  * sigma is a rate and its thresholds are "set according to the satellite link delay". Instead, sigma BaseRTT is compared
-//!    with Vegas's 1 and 3 segments: thresholds of 1/BaseRTT and 3/BaseRTT.
-//!  * AvgRTT is the mean of the last round; `average = "connection"` is the summary's mean of all samples so far.
+//!  * sigma is a rate and its thresholds are "set according to the satellite link delay". Instead, sigma
+//!    BaseRTT is compared with Vegas's 1 and 3 segments: thresholds of 1/BaseRTT and 3/BaseRTT.
+//!  * AvgRTT is the mean of the last round; `average = "connection"` is the summary's
+//!    mean of all samples so far.
 //!  * sigma equal to a threshold holds the window; a beta below alpha is taken as alpha.
-//!  * +1 is spread over the round, -1 is taken at its end and takes T along. Rounds that touch recovery are not measured.
-//!  * slow start, loss and timeout are RFC 5681's; ECN is answered as a loss. SCPS-TP's other modes (pure rate control, Van
-//!    Jacobson), SNACK and header compression are not part of a window rule.
+//!  * +1 is spread over the round, -1 is taken at its end and takes T along. Rounds that touch
+//!    recovery are not measured.
+//!  * slow start, loss and timeout are RFC 5681's; ECN is answered as a loss. SCPS-TP's other modes (pure
+//!    rate control, Van Jacobson), SNACK and header compression are not part of a window rule.
 
 use crate::algorithms::avg_rtt::{AVERAGE, AvgRtt};
 use crate::algorithms::prelude::*;
@@ -90,8 +93,8 @@ mod tests {
     use crate::registry::Value;
     use crate::rig::{Rig, near, text};
 
-    /// Eq. 1: alone on a path the window settles where one to three segments queue, from either side, as Vegas(1, 3) does
-    /// (whose Diff ns-2 rounds to whole segments).
+    /// Eq. 1: alone on a path the window settles where one to three segments queue, from either side, as
+    /// Vegas(1, 3) does (whose Diff ns-2 rounds to whole segments).
     #[test]
     fn settles_with_one_to_three_segments_in_the_queue_as_vegas_does() {
         for from in [80.0, 130.0] {
@@ -113,8 +116,8 @@ mod tests {
         }
     }
 
-    /// One segment per round trip: 4167 segments (100 Mbit/s, 0.5 s, 1500 bytes) take 4167 round trips, 34.7 minutes.
-    /// Measured here over the last 300 of them.
+    /// One segment per round trip: 4167 segments (100 Mbit/s, 0.5 s, 1500 bytes) take 4167 round trips, 34.7
+    /// minutes. Measured here over the last 300 of them.
     #[test]
     fn fills_a_hundred_megabit_geo_path_in_35_minutes() {
         let mut rig = Rig::new("scps", &[], 3867.0, 2.0);

@@ -1,30 +1,39 @@
-//! SCPS-TP whole: Consultative Committee for Space Data Systems: Space Communications Protocol Specification (SCPS), Transport Protocol
-//! (SCPS-TP), CCSDS 714.0-B-2, 2006: congestion control in its Vegas mode and its van Jacobson mode, and rate control. `scps-tp` has the two
-//! modes, with a rate on top of the window; `scps-rate` has no congestion control, but the rate alone.
+//! SCPS-TP whole: Consultative Committee for Space Data Systems: Space Communications Protocol Specification
+//! (SCPS), Transport Protocol (SCPS-TP), CCSDS 714.0-B-2, 2006: congestion control in its Vegas mode and its
+//! van Jacobson mode, and rate control. `scps-tp` has the two modes, with a rate on top of the window;
+//! `scps-rate` has no congestion control, but the rate alone.
 //!
 //! Unit: segments; Mbit/s of payload. Valid for 1 <= cwnd < 2^40, RTT above 1 us.
-//! The standard was not at hand, so the grade is B. The rules and constants are those that were read in the reference implementation (MITRE,
-//! 1999: tp_timers.c, tp_socket.c, scpstp.h):
-//!  * Vegas (`tp_TFVegas`): Diff = W - floor(W BaseRTT / RTT), in whole segments -> [`whole_diff`]. Linear: one segment more below alpha;
-//!    above beta 1 + min(W/2, (Diff - beta)/2) segments less, and exponential again at one segment -> `avoid`. Exponential: W doubles each
-//!    round until Diff is above gamma -> `slow_start`. A loss halves W. alpha, beta and gamma are 3, 5 and 4 (scpstp.h: ALPHA, BETA, GAMMA).
-//!  * van Jacobson (the part of `tp_process_ack` that takes a SNACK): half of the window or of what is in flight, whichever is less,
-//!    rounded up to whole segments, at least two -> `backoff`. Growth is Jacobson's: one segment per ACK, then one per round.
-//!  * the cause of losses is assumed: `losses = "corruption"` leaves W as it is in Vegas mode. In van Jacobson mode it has no effect.
-//!  * rate control (`tp_TFRate`): credit grows at the rate, and a segment goes out when there is credit for it, retransmissions too ->
-//!    [`RateControl`]. The window is then the receiver's in `scps-rate`, "no congestion control".
+//! The standard was not at hand, so the grade is B. The rules and constants are those that were read in the
+//! reference implementation (MITRE, 1999: tp_timers.c, tp_socket.c, scpstp.h):
+//!  * Vegas (`tp_TFVegas`): Diff = W - floor(W BaseRTT / RTT), in whole segments -> [`whole_diff`].
+//!    Linear: one segment more below alpha; above beta 1 + min(W/2, (Diff - beta)/2) segments less,
+//!    and exponential again at one segment -> `avoid`. Exponential: W doubles each round until Diff
+//!    is above gamma -> `slow_start`. A loss halves W. alpha, beta and gamma are 3, 5 and 4
+//!    (scpstp.h: ALPHA, BETA, GAMMA).
+//!  * van Jacobson (the part of `tp_process_ack` that takes a SNACK): half of the window or of what is in
+//!    flight, whichever is less, rounded up to whole segments, at least two -> `backoff`. Growth is
+//!    Jacobson's: one segment per ACK, then one per round.
+//!  * the cause of losses is assumed: `losses = "corruption"` leaves W as it is in Vegas mode. In van
+//!    Jacobson mode it has no effect.
+//!  * rate control (`tp_TFRate`): credit grows at the rate, and a segment goes out when there is credit
+//!    for it, retransmissions too -> [`RateControl`]. The window is then the receiver's in `scps-rate`,
+//!    "no congestion control".
 //!
 //! Decisions and deviations:
-//!  * Diff counts whole segments and is 1 as soon as anything is queued, so with Vegas's alpha of 1 the window would stand still above an
-//!    empty queue.
-//!  * RTT is the mean of a round; the implementation times one segment per round. Growth by one comes at the end of the round, as there.
+//!  * Diff counts whole segments and is 1 as soon as anything is queued, so with Vegas's alpha of 1 the
+//!    window would stand still above an empty queue.
+//!  * RTT is the mean of a round; the implementation times one segment per round. Growth by one comes at the
+//!    end of the round, as there.
 //!  * steps down leave T = W, so that the sender's recovery has its target. At one segment T is infinite.
-//!  * a timeout leads to one segment and T = W/2, in Vegas mode with `losses = "corruption"`, too, where the implementation spares the
-//!    window. ECN is answered as a loss.
-//!  * the bucket holds one segment: the sender's pacer. The implementation counts headers, the rate here is of payload.
-//!  * `scps-rate` sends its initial window at once and the rest by the rate, from the first RTT sample on. So it holds no more than the
-//!    receive window in flight, as the implementation does.
-//!  * after an idle time nothing changes (`IdleRestart`): the standard's rate control gathers no credit beyond its bucket.
+//!  * a timeout leads to one segment and T = W/2, in Vegas mode with `losses = "corruption"`, too, where the
+//!    implementation spares the window. ECN is answered as a loss.
+//!  * the bucket holds one segment: the sender's pacer. The implementation counts headers, the
+//!    rate here is of payload.
+//!  * `scps-rate` sends its initial window at once and the rest by the rate, from the first RTT sample on. So
+//!    it holds no more than the receive window in flight, as the implementation does.
+//!  * after an idle time nothing changes (`IdleRestart`): the standard's rate control gathers no
+//!    credit beyond its bucket.
 
 use alloc::boxed::Box;
 
@@ -263,9 +272,10 @@ mod tests {
         Rig::new("scps-tp", &given, w, t)
     }
 
-    /// scpstp.h: ALPHA 3, BETA 5, GAMMA 4. By hand, BaseRTT 1 s: W = 20 at 1.2 s leaves 20 - floor(16.67) = 4, which holds. At 1.1 s
-    /// 20 - 18 = 2, one segment more. 21 at 1.4 s leave 21 - 15 = 6, one above beta: 1 + 1/2 segments less. The first phase bears 31 -
-    /// floor(28.18) = 3 and ends at 63 - floor(57.27) = 6.
+    /// scpstp.h: ALPHA 3, BETA 5, GAMMA 4. By hand, BaseRTT 1 s: W = 20 at 1.2 s leaves
+    /// 20 - floor(16.67) = 4, which holds. At 1.1 s 20 - 18 = 2, one segment more. 21 at 1.4 s leave
+    /// 21 - 15 = 6, one above beta: 1 + 1/2 segments less. The first phase bears 31 - floor(28.18) = 3 and
+    /// ends at 63 - floor(57.27) = 6.
     #[test]
     fn the_thresholds_are_those_of_the_reference_implementation() {
         let mut rig = Rig::new("scps-tp", &[], 19.0, 2.0);
@@ -284,8 +294,8 @@ mod tests {
         assert_eq!((rig.w(), rig.t()), (63.0, 63.0));
     }
 
-    /// `tp_TFVegas` by hand, BaseRTT 1 s. W = 10 at 1.1 s: 10 - floor(9.09) = 1, which holds. At 2 s: 10 - 5 = 5, two above beta, so
-    /// 1 + 1 segments less. W = 8 at 1 s: Diff is 0, one segment more.
+    /// `tp_TFVegas` by hand, BaseRTT 1 s. W = 10 at 1.1 s: 10 - floor(9.09) = 1, which holds. At 2 s:
+    /// 10 - 5 = 5, two above beta, so 1 + 1 segments less. W = 8 at 1 s: Diff is 0, one segment more.
     #[test]
     fn the_window_moves_by_whole_segments_of_diff() {
         let mut rig = vegas(10.0, 2.0);
@@ -302,8 +312,8 @@ mod tests {
         assert_eq!(rig.w(), 9.0);
     }
 
-    /// The exponential phase doubles each round, where Vegas of ns-2 does every other, and ends when a second segment is queued:
-    /// 4, 8, 16 at 1 s; at 1.1 s floor(14.5) of 16 leave two.
+    /// The exponential phase doubles each round, where Vegas of ns-2 does every other, and ends when a second
+    /// segment is queued: 4, 8, 16 at 1 s; at 1.1 s floor(14.5) of 16 leave two.
     #[test]
     fn the_first_phase_doubles_each_round_until_a_queue_shows() {
         let mut rig = vegas(4.0, 1e9);

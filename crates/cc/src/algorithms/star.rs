@@ -1,28 +1,33 @@
-//! TCP-STAR: H. Obata, K. Ishida, S. Takeuchi, S. Hanasaki: TCP-STAR: TCP Congestion Control Method for Satellite
-//! Internet, IEICE Transactions on Communications, 2006.
+//! TCP-STAR: H. Obata, K. Ishida, S. Takeuchi, S. Hanasaki: TCP-STAR: TCP Congestion Control Method for
+//! Satellite Internet, IEICE Transactions on Communications, 2006.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, any RTT above 1 us.
-//! Equations: (2) bandwidth sample and (3) its smoothing (the available-bandwidth estimate ABE, from TCP-J) -> [`Abe::add`].
-//! (4), (5) and figure 3, LWC: the window is Reno's plus ABE's -> `grow`; figure 1, CWS: the setting at a loss -> `backoff`.
-//! AEN (section 3.3, the probe after a timeout) is the sender option `aen`; a timeout reported here is case (I).
+//! Equations: (2) bandwidth sample and (3) its smoothing (the available-bandwidth estimate ABE, from
+//! TCP-J) -> [`Abe::add`]. (4), (5) and figure 3, LWC: the window is Reno's plus ABE's -> `grow`; figure 1,
+//! CWS: the setting at a loss -> `backoff`. AEN (section 3.3, the probe after a timeout) is the sender option
+//! `aen`; a timeout reported here is case (I).
 //! Decisions where the paper is silent:
 //!  * CWS governs during recovery; when it ends W_reno is halved as Reno's would be, then LWC goes on.
 //!  * the window compared with ssthresh in CWS is W, not W_reno.
-//!  * CWS is taken literally: an estimate above the window raises it. LWC and CWS differ from Reno only by the estimate.
-//!  * ABE counts a duplicate ACK as one segment and the cumulative ACK that follows as that much less (Westwood's
-//!    correction). ACKs at the same instant are added up. The first ACK, and the first after an idle time, only start the
-//!    clock. BW and its first sample begin at 0. The filter is per ACK, so merged reports slow it down.
+//!  * CWS is taken literally: an estimate above the window raises it. LWC and CWS differ from
+//!    Reno only by the estimate.
+//!  * ABE counts a duplicate ACK as one segment and the cumulative ACK that follows as that much less
+//!    (Westwood's correction). ACKs at the same instant are added up. The first ACK, and the first after
+//!    an idle time, only start the clock. BW and its first sample begin at 0. The filter is per ACK, so
+//!    merged reports slow it down.
 //!  * ECN is answered as a loss, but W_reno is halved at once: no recovery follows.
 //!  * while the window does not limit the sender, LWC does not raise it.
-//!  * ACKs that reach the sender in a bunch give samples (eq. 2) far above any link's rate. The paper's ACKs come one by one, and so each is a
-//!    sample. `bw_samples = "ticks"` counts time in ticks of 1/32 to 1/16 of RTTmin: all ACKs of a tick are one sample. Real hosts bunch
-//!    ACKs, so it is what runs in the kernel.
-//!  * a timeout leaves BW alone: case (I) needs it for T, and no text resets it. `bw_at_timeout = "reset"` sets T from BW and
-//!    then begins the filter anew. A spurious timeout gives BW back.
-//!  * after a timeout by data loss (case I) LWC goes on with the first ACK, as figure 3 and eq. 4 know no exception. But section 4.2.1 explains
-//!    the low throughput at BER 1e-5 by the window of one segment after a timeout, which eq. 4 leaves at once.
-//!    `after_timeout = "slow-start"` takes this and section 3.3 (I) at their word: Reno's slow start leads from one segment to T = cwnd_abe,
-//!    and only from there does LWC add the estimate. A recovery in between ends it too. A spurious timeout gives LWC back.
+//!  * ACKs that reach the sender in a bunch give samples (eq. 2) far above any link's rate. The
+//!    paper's ACKs come one by one, and so each is a sample. `bw_samples = "ticks"` counts time in
+//!    ticks of 1/32 to 1/16 of RTTmin: all ACKs of a tick are one sample. Real hosts bunch ACKs, so it
+//!    is what runs in the kernel.
+//!  * a timeout leaves BW alone: case (I) needs it for T, and no text resets it. `bw_at_timeout = "reset"`
+//!    sets T from BW and then begins the filter anew. A spurious timeout gives BW back.
+//!  * after a timeout by data loss (case I) LWC goes on with the first ACK, as figure 3 and eq. 4 know no
+//!    exception. But section 4.2.1 explains the low throughput at BER 1e-5 by the window of one segment after
+//!    a timeout, which eq. 4 leaves at once. `after_timeout = "slow-start"` takes this and section 3.3 (I) at
+//!    their word: Reno's slow start leads from one segment to T = cwnd_abe, and only from there does LWC add
+//!    the estimate. A recovery in between ends it too. A spurious timeout gives LWC back.
 
 use crate::algorithms::prelude::*;
 
@@ -75,7 +80,8 @@ impl Abe {
         }
     }
 
-    /// Takes `segments` acknowledged at `now`, which may lie before the last instant where the tick has grown.
+    /// Takes `segments` acknowledged at `now`, which may lie before the last instant
+    /// where the tick has grown.
     fn add(&mut self, segments: f64, now: Time) {
         let Some(at) = self.at.replace(now) else { return };
         self.pending += segments;
@@ -100,7 +106,8 @@ impl Abe {
     }
 }
 
-/// The present instant, rounded down to a tick: the power of two of microseconds that is 1/32 to 1/16 of RTTmin, and at least one.
+/// The present instant, rounded down to a tick: the power of two of microseconds that is 1/32 to 1/16 of
+/// RTTmin, and at least one.
 fn tick(flow: &Flow) -> Time {
     let rtt_min_us = flow.rtt.map_or(0, |rtt| rtt.min.0 / 1000);
     let tick_ns = (1 << ((rtt_min_us | 16).ilog2() - 4)) * 1000;
@@ -258,8 +265,8 @@ mod tests {
         }
     }
 
-    /// Bunched ACKs: 16 segments within a millisecond, every 16 ms at an RTT of 0.5 s, are 1000 segments a second. Each ACK as a sample finds far
-    /// more; a tick of 16.384 ms takes a bunch as one sample.
+    /// Bunched ACKs: 16 segments within a millisecond, every 16 ms at an RTT of 0.5 s, are 1000 segments a
+    /// second. Each ACK as a sample finds far more; a tick of 16.384 ms takes a bunch as one sample.
     #[test]
     fn ticks_find_the_rate_of_bunched_acks() {
         let found = |choice| {
@@ -323,8 +330,8 @@ mod tests {
         }
     }
 
-    /// Section 4.2.1: one flow at 10 Mbit/s and 500 ms without delayed ACKs holds 2, 25.7, 427.6 and 432 segments (the
-    /// receive window) after its first four rounds. Reno's slow start needs almost nine.
+    /// Section 4.2.1: one flow at 10 Mbit/s and 500 ms without delayed ACKs holds 2, 25.7, 427.6 and
+    /// 432 segments (the receive window) after its first four rounds. Reno's slow start needs almost nine.
     #[test]
     fn fills_the_receive_window_in_four_rounds() {
         let gap = 1448.0 * 8.0 / 10e6;
@@ -358,8 +365,8 @@ mod tests {
         }
     }
 
-    /// Figure 1: in slow start W stays and T becomes the estimate; otherwise both become the estimate. After recovery W_reno
-    /// has been halved.
+    /// Figure 1: in slow start W stays and T becomes the estimate; otherwise both become the estimate. After
+    /// recovery W_reno has been halved.
     #[test]
     fn cws() {
         let mut rig = running(f64::INFINITY);
@@ -387,7 +394,8 @@ mod tests {
         assert!(bw_then > bw);
     }
 
-    /// Section 3.3, case (I): one segment, and T is the estimate; W_reno starts at one segment and is not halved later.
+    /// Section 3.3, case (I): one segment, and T is the estimate; W_reno starts at one segment
+    /// and is not halved later.
     #[test]
     fn a_timeout_that_was_a_loss() {
         let mut rig = running(2.0);
@@ -424,8 +432,9 @@ mod tests {
         }
     }
 
-    /// `after_timeout = "slow-start"`: from one segment, an ACK of one segment adds one up to T = 40 segments (80 segments a second at 0.5 s);
-    /// with the ACK that reaches T the window is T and the estimate. By default the first ACK adds the estimate.
+    /// `after_timeout = "slow-start"`: from one segment, an ACK of one segment adds one up to T = 40 segments
+    /// (80 segments a second at 0.5 s); with the ACK that reaches T the window is T and the estimate. By
+    /// default the first ACK adds the estimate.
     #[test]
     fn slow_start_after_a_timeout_can_come_before_the_estimate() {
         let after = |choice| {

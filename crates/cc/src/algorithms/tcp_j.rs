@@ -1,13 +1,16 @@
-//! TCP-J: N. Sato, M. Kunishi, F. Teraoka: TCP-J: New Transport Protocol for Wireless Network Environments, Journal of
-//! IPSJ 43(12), 2002, as far as it is known from H. Obata et al.: TCP-STAR, whose equation numbers are used here.
+//! TCP-J: N. Sato, M. Kunishi, F. Teraoka: TCP-J: New Transport Protocol for Wireless Network
+//! Environments, Journal of IPSJ 43(12), 2002, as far as it is known from H. Obata et al.: TCP-STAR, whose
+//! equation numbers are used here.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation delay does not rise for good.
-//! Equations: (2) bandwidth sample and (3) its smoothing, the available-bandwidth estimate ABE -> [`Abe::add`], shared with
-//! TCP-STAR. Growth is Reno's.
-//! Grade C: the original is in Japanese and could not be read. What would decide is its rule after a loss. TCP-STAR's authors say that it
-//! "sets cwnd and ssthresh by taking into account the estimated bandwidth after data losses", and that it differs from Westwood by its
-//! estimate. Hence:
-//!  * after duplicate ACKs T = max(2, BW RTTmin) and W = min(W, T); after a timeout the same T and W = 1 (Westwood's rule).
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation
+//! delay does not rise for good.
+//! Equations: (2) bandwidth sample and (3) its smoothing, the available-bandwidth estimate
+//! ABE -> [`Abe::add`], shared with TCP-STAR. Growth is Reno's.
+//! Grade C: the original is in Japanese and could not be read. What would decide is its rule after a loss.
+//! TCP-STAR's authors say that it "sets cwnd and ssthresh by taking into account the estimated bandwidth
+//! after data losses", and that it differs from Westwood by its estimate. Hence:
+//!  * after duplicate ACKs T = max(2, BW RTTmin) and W = min(W, T); after a timeout the same T and
+//!    W = 1 (Westwood's rule).
 //!  * `raise` sets W = T even where that is more than W, which the words allow as well.
 //!  * ECN is answered as a loss. What ABE counts is said at TCP-STAR.
 
@@ -79,7 +82,8 @@ mod tests {
         found
     }
 
-    /// Eq. 3 is per ACK: the share of a constant ACK rate that 1, 10, 20, 29 and 44 ACKs find is the same at any rate.
+    /// Eq. 3 is per ACK: the share of a constant ACK rate that 1, 10, 20, 29 and 44 ACKs find
+    /// is the same at any rate.
     #[test]
     fn the_estimate_converges_per_ack_and_not_per_time() {
         for rate in [5.0, 100.0, 1e4] {
@@ -100,7 +104,8 @@ mod tests {
         }
     }
 
-    /// Westwood's rule: random loss on an empty path gives nothing up, a queue is emptied, and a timeout leaves one segment.
+    /// Westwood's rule: random loss on an empty path gives nothing up, a queue is emptied, and a
+    /// timeout leaves one segment.
     #[test]
     fn the_window_goes_to_the_estimate() {
         let mut rig = Rig::new("tcp-j", &[], 200.0, 2.0);
@@ -123,7 +128,8 @@ mod tests {
         }
     }
 
-    /// An estimate above the window: W stays and T is the estimate; with `raise` W goes there too. An idle time is no sample.
+    /// An estimate above the window: W stays and T is the estimate; with `raise` W goes there too.
+    /// An idle time is no sample.
     #[test]
     fn an_estimate_above_the_window() {
         for raise in [false, true] {

@@ -1,28 +1,36 @@
-//! TEAR: I. Rhee, V. Ozdemir, Y. Yi: TEAR: TCP Emulation at Receivers, Flow Control for Multimedia Streaming, NCSU technical report, 2000.
+//! TEAR: I. Rhee, V. Ozdemir, Y. Yi: TEAR: TCP Emulation at Receivers, Flow Control for Multimedia Streaming,
+//! NCSU technical report, 2000.
 //!
 //! Unit: segments and seconds at the receiver; bytes per second outside. Valid for RTT from 1 us to 10^4 s.
-//! The receiver keeps the window that a TCP sender would have, by what arrives, and tells the sender a smoothed rate -> [`Receiver`]:
-//!  * each packet in order adds 1 in slow start, and 1/W of the round's beginning in congestion avoidance; W packets are a round;
-//!  * a gap behind which three packets have come is a fast retransmission: W and the threshold are halved. Gaps within a window of packets
-//!    behind the first lost one are the same event. A gap with a pause of more than T_out behind it is a timeout: W = 1;
-//!  * an epoch lasts from one such event to the next; its rate is the sum of the windows of its rounds over the sum of their RTTs;
-//!  * the rate reported is the mean of the last 8 epochs with weights 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2. The one under way counts only if it
-//!    makes the mean higher.
+//! The receiver keeps the window that a TCP sender would have, by what arrives, and tells the sender a
+//! smoothed rate -> [`Receiver`]:
+//!  * each packet in order adds 1 in slow start, and 1/W of the round's beginning in congestion
+//!    avoidance; W packets are a round;
+//!  * a gap behind which three packets have come is a fast retransmission: W and the threshold are halved.
+//!    Gaps within a window of packets behind the first lost one are the same event. A gap with a pause of
+//!    more than T_out behind it is a timeout: W = 1;
+//!  * an epoch lasts from one such event to the next; its rate is the sum of the windows of its rounds
+//!    over the sum of their RTTs;
+//!  * the rate reported is the mean of the last 8 epochs with weights 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2. The one
+//!    under way counts only if it makes the mean higher.
 //!
-//! What of TEAR's own transport is not here: its data is not sent again. Here it is, within the rate; the receiver leaves these copies out.
-//! So while much is repaired its receiver learns little, and the rate stays.
-//! Its report comes once per feedback round; here each acknowledgement carries it (4 bytes, [`Header::ReceiverRate`]). Its receiver
-//! measures the RTT; here the sender tells it with each segment.
+//! What of TEAR's own transport is not here: its data is not sent again. Here it is, within the
+//! rate; the receiver leaves these copies out. So while much is repaired its receiver learns
+//! little, and the rate stays.
+//! Its report comes once per feedback round; here each acknowledgement carries it (4 bytes,
+//! [`Header::ReceiverRate`]). Its receiver measures the RTT; here the sender tells it with each segment.
 //! Decisions where the report is silent or its text was not at hand (grade B, from general knowledge of it):
-//!  * until the first event the rate is W / RTT of the round under way, which is what a TCP sender has in slow start. The
-//!    mean over the rounds so far would be a small part of that: W would double on a path that does not feel it, and lose
-//!    most of what is sent for half a minute once it does. Measured on a GEO path of 834 segments with its buffer: W above
-//!    5000, two thirds of all packets lost.
-//!  * events are also a round trip apart, as TCP's are: at a rate far above W per RTT a window of packets takes less. The round that an event
-//!    cuts short counts as a whole one.
+//!  * until the first event the rate is W / RTT of the round under way, which is what a TCP sender has in
+//!    slow start. The mean over the rounds so far would be a small part of that: W would double on a path
+//!    that does not feel it, and lose most of what is sent for half a minute once it does. Measured on a GEO
+//!    path of 834 segments with its buffer: W above 5000, two thirds of all packets lost.
+//!  * events are also a round trip apart, as TCP's are: at a rate far above W per RTT a window of packets
+//!    takes less. The round that an event cuts short counts as a whole one.
 //!  * T_out is four round trips. The report has TCP's estimator at the receiver.
-//!  * the sender begins with its initial window at once, then paces by that window per first RTT until a report comes.
-//!  * a timeout of the sender, to which no report can come, halves its rate until the next report. ECN marks are not looked at.
+//!  * the sender begins with its initial window at once, then paces by that window per first
+//!    RTT until a report comes.
+//!  * a timeout of the sender, to which no report can come, halves its rate until the next report. ECN
+//!    marks are not looked at.
 //!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)).
 //!  * an idle sender (`IdleRestart`) begins with the last rate reported.
 
@@ -247,7 +255,8 @@ mod tests {
     use crate::rig::near;
     use crate::time::{Span, Time};
 
-    /// Packets of 1000 bytes that arrive at the emulated rate, RTT 0.1 s; those with a number for which `lost` holds do not.
+    /// Packets of 1000 bytes that arrive at the emulated rate, RTT 0.1 s; those with a number for
+    /// which `lost` holds do not.
     fn receive(tear: &mut Receiver, from: u64, to: u64, lost: impl Fn(u64) -> bool) {
         for seq in (from..to).filter(|&seq| !lost(seq)) {
             let now = tear.last_at + Span::from_secs(0.1 / tear.w);
@@ -263,7 +272,8 @@ mod tests {
         }
     }
 
-    /// Slow start doubles each round: after 2 + 4 + 8 packets W is 16, and 16 packets go out in the round trip of 0.1 s that follows.
+    /// Slow start doubles each round: after 2 + 4 + 8 packets W is 16, and 16 packets go out in the round
+    /// trip of 0.1 s that follows.
     #[test]
     fn slow_start_is_emulated_round_by_round() {
         let mut tear = Receiver::new(1000, 2.0);
@@ -272,8 +282,8 @@ mod tests {
         near(reported(&mut tear), 16.0 / 0.1 * 1000.0, 1e-9);
     }
 
-    /// The third packet behind the gap halves the window, once for all gaps of that window. A pause of more than four round trips behind a
-    /// gap leaves one segment.
+    /// The third packet behind the gap halves the window, once for all gaps of that window. A pause of more
+    /// than four round trips behind a gap leaves one segment.
     #[test]
     fn a_gap_halves_and_a_pause_collapses() {
         let mut tear = Receiver::new(1000, 16.0);
@@ -302,8 +312,8 @@ mod tests {
         assert_eq!((tear.w, tear.expected), (4.0, 0));
     }
 
-    /// The weights of the report: rates 10, 20 and 40, the last one first, with one of 100 under way: (100 + 10 + 20 + 40) / 4. One of 1 under
-    /// way is left out: (10 + 20 + 40) / 3.
+    /// The weights of the report: rates 10, 20 and 40, the last one first, with one of 100 under way:
+    /// (100 + 10 + 20 + 40) / 4. One of 1 under way is left out: (10 + 20 + 40) / 3.
     #[test]
     fn the_epoch_under_way_counts_only_upwards() {
         let mut tear = Receiver::new(1, 4.0);
@@ -315,8 +325,8 @@ mod tests {
         near(reported(&mut tear), 70.0 / 3.0, 1e-12);
     }
 
-    /// It is as friendly as TCP: one loss in 600 packets gives sqrt(3 N / 2) = 30 packets per round trip (Mathis et al.). The three packets
-    /// behind each gap and the whole rounds leave a little less.
+    /// It is as friendly as TCP: one loss in 600 packets gives sqrt(3 N / 2) = 30 packets per round trip
+    /// (Mathis et al.). The three packets behind each gap and the whole rounds leave a little less.
     #[test]
     fn the_rate_is_that_of_the_square_root_law() {
         let mut tear = Receiver::new(1000, 20.0);

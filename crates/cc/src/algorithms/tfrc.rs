@@ -1,37 +1,43 @@
-//! TFRC: S. Floyd, M. Handley, J. Padhye, J. Widmer: TCP Friendly Rate Control (TFRC): Protocol Specification, RFC 5348, 2008;
-//! the equation from J. Padhye, V. Firoiu, D. Towsley, J. Kurose: Modeling TCP Throughput, ACM SIGCOMM, 1998.
+//! TFRC: S. Floyd, M. Handley, J. Padhye, J. Widmer: TCP Friendly Rate Control (TFRC): Protocol
+//! Specification, RFC 5348, 2008; the equation from J. Padhye, V. Firoiu, D. Towsley, J. Kurose: Modeling TCP
+//! Throughput, ACM SIGCOMM, 1998.
 //!
-//! Unit: bytes, bytes per second, packets of one MSS, seconds. Valid for RTT from 1 ms to 10^3 s, loss event rates from 1e-9 to
-//! 1, and reports of less than a round trip.
-//! This is TFRC over TCP's acknowledgements. The RFC's receiver measures the loss event rate and its receive rate and reports them
-//! once per round trip. Here the sender does so (a sender-based variant, as the RFC foresees): SACK reports to it all that the
-//! receiver would know. What is lost is sent again, within the rate, and counts as a packet.
-//! Equations: section 3.1 -> [`equation`]; 4.3 -> `feedback`, 4.4 -> `on_deadline`, 4.5 -> `rate`; 5.4 and 5.5 -> `history.rs`;
-//! 5.2 -> `lose`; 6.3.1 -> [`interval_for`]. Self-clocking: D. Bansal, H. Balakrishnan, S. Floyd, S. Shenker: Dynamic Behavior of
-//! Slowly-Responsive Congestion Control Algorithms, ACM SIGCOMM, 2001, section 4.1.1 -> `limit`.
+//! Unit: bytes, bytes per second, packets of one MSS, seconds. Valid for RTT from 1 ms to 10^3 s, loss event
+//! rates from 1e-9 to 1, and reports of less than a round trip.
+//! This is TFRC over TCP's acknowledgements. The RFC's receiver measures the loss event rate and its receive
+//! rate and reports them once per round trip. Here the sender does so (a sender-based variant, as the RFC
+//! foresees): SACK reports to it all that the receiver would know. What is lost is sent again, within the
+//! rate, and counts as a packet.
+//! Equations: section 3.1 -> [`equation`]; 4.3 -> `feedback`, 4.4 -> `on_deadline`, 4.5 -> `rate`; 5.4 and
+//! 5.5 -> `history.rs`; 5.2 -> `lose`; 6.3.1 -> [`interval_for`]. Self-clocking: D. Bansal, H. Balakrishnan,
+//! S. Floyd, S. Shenker: Dynamic Behavior of Slowly-Responsive Congestion Control Algorithms, ACM SIGCOMM,
+//! 2001, section 4.1.1 -> `limit`.
 //!
-//! X <= min(X_calc(R, p), 2 X_recv), at least one packet in 64 s. Before the first loss X doubles each RTT, at most to 2 X_recv.
-//! X_recv is a round trip late, so X doubles once in two.
+//! X <= min(X_calc(R, p), 2 X_recv), at least one packet in 64 s. Before the first loss X doubles each RTT,
+//! at most to 2 X_recv. X_recv is a round trip late, so X doubles once in two.
 //! Decisions and deviations:
-//!  * a round trip is one "feedback": it ends with the first ACK that comes R after the last one did, or that begins a loss event.
-//!    X_recv is what was delivered since the last feedback, or the one before if that was less than R ago, over at least R.
-//!  * the position of a loss is its detection: how many packets were delivered or lost by then. Losses are detected in the order
-//!    and at the distance in which they would have arrived, so intervals and "within one RTT" come out the same.
-//!  * an ECN echo and a timeout begin a loss event as a loss does. TFRC has no timeout: X is not cut below the equation's rate,
-//!    and the nofeedback timer, which halves it, is usually faster. After a timeout the open interval begins with the next
-//!    delivery, because all that was outstanding was declared lost.
+//!  * a round trip is one "feedback": it ends with the first ACK that comes R after the last one did, or that
+//!    begins a loss event. X_recv is what was delivered since the last feedback, or the one before if that
+//!    was less than R ago, over at least R.
+//!  * the position of a loss is its detection: how many packets were delivered or lost by then. Losses are
+//!    detected in the order and at the distance in which they would have arrived, so intervals and "within
+//!    one RTT" come out the same.
+//!  * an ECN echo and a timeout begin a loss event as a loss does. TFRC has no timeout: X is not cut below
+//!    the equation's rate, and the nofeedback timer, which halves it, is usually faster. After a timeout the
+//!    open interval begins with the next delivery, because all that was outstanding was declared lost.
 //!  * a spurious congestion takes back the loss event that it began.
-//!  * the connection begins as TCP's does: with the sender's initial window, at once, since no handshake has measured R yet. X
-//!    starts at that window per R. (The RFC's initial window is that of RFC 3390.)
+//!  * the connection begins as TCP's does: with the sender's initial window, at once, since no handshake has
+//!    measured R yet. X starts at that window per R. (The RFC's initial window is that of RFC 3390.)
 //!  * data-limited intervals are those whose rate samples were all application-limited.
-//!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)). It binds only when ACKs fail to come, where
-//!    the nofeedback timer needs four R to act.
-//!  * `conservative` is the paper's option, off by default: X is at most X_recv of the last round trip in the round trip after a
-//!    loss event begins, and 1.1 X_recv otherwise, once there was a loss. The nofeedback timer is as without it.
+//!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)). It binds only when ACKs
+//!    fail to come, where the nofeedback timer needs four R to act.
+//!  * `conservative` is the paper's option, off by default: X is at most X_recv of the last round trip in
+//!    the round trip after a loss event begins, and 1.1 X_recv otherwise, once there was a loss. The
+//!    nofeedback timer is as without it.
 //!  * t_RTO = 4 R unless `t_rto_min` is longer. Oscillation prevention (section 4.5) is off by default.
 //!
-//! The RFC was not available; the rules are from general knowledge of it and were compared with open implementations that cite its
-//! sections. Hence grade B.
+//! The RFC was not available; the rules are from general knowledge of it and were compared with open
+//! implementations that cite its sections. Hence grade B.
 
 mod history;
 #[cfg(test)]
@@ -159,8 +165,8 @@ impl Tfrc {
     fn measured(&self, flow: &Flow, r: f64) -> Option<f64> {
         let [last, before] = self.marks;
         let (at, delivered) = if flow.now.since(last.0).secs() >= r { last } else { before };
-        // Within the first round trip both are younger than R. X_recv is what came within R (section 6.2), and the ACKs of a first
-        // window may come within an instant.
+        // Within the first round trip both are younger than R. X_recv is what came within R (section 6.2),
+        // and the ACKs of a first window may come within an instant.
         let took = flow.now.since(at).secs().max(r);
         (took > 0.0).then(|| flow.delivered.saturating_sub(delivered) as f64 / took)
     }
@@ -186,8 +192,9 @@ impl Tfrc {
             self.history.close(position);
             return;
         }
-        // Section 6.3.1: half of the receive rate, as slow start has doubled the rate beyond what the path takes. Before anything
-        // was measured: half a packet per round trip, which is the same interval at any R.
+        // Section 6.3.1: half of the receive rate, as slow start has doubled the rate beyond what
+        // the path takes. Before anything was measured: half a packet per round trip, which is
+        // the same interval at any R.
         let interval = match self.r {
             Some(r) => {
                 let got = self.measured(flow, r).filter(|got| *got > 0.0).unwrap_or(self.s / r);
@@ -230,7 +237,8 @@ impl Tfrc {
         Some(self.clamp_rate(r))
     }
 
-    /// How fast X may be by what was received (section 4.3, recv_limit); the last value of X_recv_set is that of this feedback.
+    /// How fast X may be by what was received (section 4.3, recv_limit); the last value of X_recv_set
+    /// is that of this feedback.
     fn limit(&self, p: f64, worse: bool) -> f64 {
         match self.received.last() {
             Some((_, last)) if self.conservative && p > 0.0 => last * if self.news { 1.0 } else { CLOCKED },
@@ -238,8 +246,8 @@ impl Tfrc {
         }
     }
 
-    /// X_recv_set: the values of two round trips, or only the largest if the application limits the sender. Then, if losses are `worse`, old
-    /// values are halved first and the new one counts for 0.85 of it.
+    /// X_recv_set: the values of two round trips, or only the largest if the application limits the sender.
+    /// Then, if losses are `worse`, old values are halved first and the new one counts for 0.85 of it.
     fn note_received(&mut self, now: Time, received: f64, r: f64, worse: bool) {
         if self.busy {
             self.received.retain(|(at, _)| now.since(*at).secs() <= 2.0 * r);

@@ -1,22 +1,31 @@
-//! VCP's sender: Y. Xia, L. Subramanian, I. Stoica, S. Kalyanaraman: One More Bit Is Enough, ACM SIGCOMM, 2005.
+//! VCP's sender: Y. Xia, L. Subramanian, I. Stoica, S. Kalyanaraman: One More Bit Is
+//! Enough, ACM SIGCOMM, 2005.
 //!
-//! Unit: segments; seconds. Valid for RTTs from 20 ms to 500 ms; outside of them the scaling is bounded, as below.
-//! The load that comes back decides the rule: multiplicative increase while it is low, additive increase while it is high, one
-//! multiplicative decrease at an overload. The exponents and increments are scaled by the RTT, so that flows of all RTTs grow alike.
-//! Equations: MI (2) and its scaling (5) -> `grow`, AI (3) and its scalings (6), (7) -> `grow` and `scale`, MD (4) -> `on_header`.
+//! Unit: segments; seconds. Valid for RTTs from 20 ms to 500 ms; outside of them the
+//! scaling is bounded, as below.
+//! The load that comes back decides the rule: multiplicative increase while it is low, additive increase
+//! while it is high, one multiplicative decrease at an overload. The exponents and increments are scaled by
+//! the RTT, so that flows of all RTTs grow alike.
+//! Equations: MI (2) and its scaling (5) -> `grow`, AI (3) and its scalings (6), (7) -> `grow` and
+//! `scale`, MD (4) -> `on_header`.
 //!
-//! The rules are those of the first author's module for ns-2 (vcp-src.cc), which was read; the paper is cited from knowledge.
+//! The rules are those of the first author's module for ns-2 (vcp-src.cc), which was read; the paper
+//! is cited from knowledge.
 //! Decisions and deviations:
-//!  * after a decrease the window rests for one t_rho, until the queue has measured what it did. Then it grows additively for an RTT, also
-//!    if there still is overload; only then may it decrease again. As in the module, without rounding to 10 ms.
-//!  * the AI step is alpha (RTT / t_d)^2 an RTT with t_d = 100 ms, the module's; it is linear below 20 ms and above 500 ms. The exponent
-//!    RTT / t_rho of MI is at most 2.5. All are as in the module.
-//!  * growth is for each acknowledged segment, as in the module, whose receiver acknowledges each one. With delayed acknowledgements the
-//!    newest load counts.
-//!  * the module spreads segments in time while its window is small and its RTT long. Here that is the flow's `pacing`.
+//!  * after a decrease the window rests for one t_rho, until the queue has measured what it did. Then it
+//!    grows additively for an RTT, also if there still is overload; only then may it decrease again. As in
+//!    the module, without rounding to 10 ms.
+//!  * the AI step is alpha (RTT / t_d)^2 an RTT with t_d = 100 ms, the module's; it is linear below 20 ms and
+//!    above 500 ms. The exponent RTT / t_rho of MI is at most 2.5. All are as in the module.
+//!  * growth is for each acknowledged segment, as in the module, whose receiver acknowledges each one. With
+//!    delayed acknowledgements the newest load counts.
+//!  * the module spreads segments in time while its window is small and its RTT long. Here
+//!    that is the flow's `pacing`.
 //!  * a loss halves the window, and after a timeout it is one segment: Reno's answers, as in the module.
-//!  * where no queue on the path computes, it behaves as Reno until a load comes back. There the module would grow for ever.
-//!  * the two bits are those of ECN, so a segment is no longer. A flow with `ecn` would use them twice, which nothing forbids here.
+//!  * where no queue on the path computes, it behaves as Reno until a load comes back. There the
+//!    module would grow for ever.
+//!  * the two bits are those of ECN, so a segment is no longer. A flow with `ecn` would use them twice,
+//!    which nothing forbids here.
 //!  * after a pause it does what all do (`idle_restart` of the flow).
 
 use alloc::boxed::Box;
@@ -194,7 +203,8 @@ mod tests {
         }
     }
 
-    /// alpha (RTT / t_d)^2 in an RTT, eq. 3, 6 and 7: at 100 ms one segment, at 200 ms four, at 600 ms 1 + 25, at 10 ms 0.1 x 0.2.
+    /// alpha (RTT / t_d)^2 in an RTT, eq. 3, 6 and 7: at 100 ms one segment, at 200 ms four, at 600 ms
+    /// 1 + 25, at 10 ms 0.1 x 0.2.
     #[test]
     fn at_high_load_the_step_goes_by_the_square_of_the_rtt() {
         for (rtt, step) in [(0.1, 1.0), (0.2, 4.0), (0.6, 26.0), (0.01, 0.02)] {

@@ -1,26 +1,30 @@
-//! TCP Vegas: L. S. Brakmo, L. L. Peterson: TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE Journal on Selected
-//! Areas in Communications, 1995; in the two forms in use, ns-2.35's and Linux's (6.1: docs/oracle.md). Equation numbers are those of the
-//! summary in L. Li, J. Zhu, N. He: TCP Vegas-L.
+//! TCP Vegas: L. S. Brakmo, L. L. Peterson: TCP Vegas: End to End Congestion Avoidance on a Global Internet,
+//! IEEE Journal on Selected Areas in Communications, 1995; in the two forms in use, ns-2.35's and Linux's
+//! (6.1: docs/oracle.md). Equation numbers are those of the summary in L. Li, J. Zhu, N. He: TCP Vegas-L.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 10^4 s, on a path whose propagation delay does not rise
-//! for good (baseRTT would stay too small and the window with it) unless `base_window` is set.
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 10^4 s, on a path whose propagation delay
+//! does not rise for good (baseRTT would stay too small and the window with it) unless `base_window` is set.
 //! Equations: (1)-(3) Diff = W (1 - Base / RTT) -> [`Gauge::diff`]; (4) +1, 0 or -1 per round -> `avoid`.
 //! `rules` chooses between two authorities:
-//!  * `paper` (ns-2.35): mean RTT of the round; Diff rounded to whole segments. Slow start doubles every other round and
-//!    ends with T = 2, W - W/8 when Diff > gamma. Growth is spread over the round; a loss keeps 3/4 of the window.
-//!  * `linux`: smallest RTT of the round, which needs three samples (else that ACK grows the window as Reno's would). Slow
-//!    start doubles every round and ends with W = W Base / RTT + 1. Steps are taken at the end of the round; a loss keeps
-//!    half. alpha and beta are 2 and 4 unless given. Outside `Phase::Open` it is Reno.
+//!  * `paper` (ns-2.35): mean RTT of the round; Diff rounded to whole segments. Slow start doubles every
+//!    other round and ends with T = 2, W - W/8 when Diff > gamma. Growth is spread over the round; a loss
+//!    keeps 3/4 of the window.
+//!  * `linux`: smallest RTT of the round, which needs three samples (else that ACK grows the window as
+//!    Reno's would). Slow start doubles every round and ends with W = W Base / RTT + 1. Steps are taken at
+//!    the end of the round; a loss keeps half. alpha and beta are 2 and 4 unless given. Outside
+//!    `Phase::Open` it is Reno.
 //!
 //! Deviations and decisions:
 //!  * Diff equal to alpha or beta holds the window; a beta below alpha is taken as alpha.
-//!  * T is lowered with the window, so that a step down never leads back into slow start (ns-2 sets T = 2 for that; the
-//!    sender's recovery needs the real target in T).
-//!  * ns-2 cuts by half if the lost segment was itself a retransmission, retransmits on a fine-grained timer, and cuts only
-//!    if the window was not cut since that segment was sent. All three are properties of the sender's loss recovery: a
-//!    sender reports one loss per episode, and the window part is 3/4.
-//!  * a timeout leads to one segment (ns-2: two) and T = W/2; slow start begins anew with a round without growth.
-//!  * rounds that touch fast recovery are not measured. ns-2's reset of baseRTT when one segment is in flight is left out.
+//!  * T is lowered with the window, so that a step down never leads back into slow start (ns-2 sets T = 2 for
+//!    that; the sender's recovery needs the real target in T).
+//!  * ns-2 cuts by half if the lost segment was itself a retransmission, retransmits on a fine-grained timer,
+//!    and cuts only if the window was not cut since that segment was sent. All three are properties of the
+//!    sender's loss recovery: a sender reports one loss per episode, and the window part is 3/4.
+//!  * a timeout leads to one segment (ns-2: two) and T = W/2; slow start begins anew
+//!    with a round without growth.
+//!  * rounds that touch fast recovery are not measured. ns-2's reset of baseRTT when one segment
+//!    is in flight is left out.
 //!  * ECN is answered as a loss.
 
 use core::mem;
@@ -89,7 +93,8 @@ impl Gauge {
         Self { base: base_rtt(args), round: Round::default(), whole: true, closed: None }
     }
 
-    /// Takes an ACK. While `paused`, only baseRTT is measured, and the round that follows the pause is dropped too.
+    /// Takes an ACK. While `paused`, only baseRTT is measured, and the round that follows
+    /// the pause is dropped too.
     pub(crate) fn observe(&mut self, flow: &Flow, ack: &Ack, paused: bool) {
         if let Some(rtt) = ack.rtt {
             self.base.add(flow.now, rtt.min);
@@ -185,7 +190,8 @@ pub(crate) fn whole(diff: f64) -> f64 {
     libm::floor(diff + 0.5)
 }
 
-/// One step down of Vegas's kind: at least two segments remain, and T follows so that slow start does not resume.
+/// One step down of Vegas's kind: at least two segments remain, and T follows so that
+/// slow start does not resume.
 pub(crate) fn step_down(w: &mut Window, by: f64) {
     w.cwnd = (w.cwnd - by).max(2.0);
     w.ssthresh = w.ssthresh.min(w.cwnd);
@@ -238,7 +244,8 @@ impl Vegas {
         }
     }
 
-    /// Diff of a closed round, rounded as the authority does: in ns-2 to nearest, in Linux W (RTT - Base) / Base down.
+    /// Diff of a closed round, rounded as the authority does: in ns-2 to nearest, in Linux W
+    /// (RTT - Base) / Base down.
     fn diff_of(&self, cwnd: f64, round: &Measured) -> f64 {
         match self.rules {
             Rules::Paper => whole(self.gauge.diff(cwnd, round.rtt.mean_secs())),
@@ -339,8 +346,9 @@ mod tests {
         [("rules", text("linux"))]
     }
 
-    /// Eq. 4: alone on a path, the window settles where between alpha and beta segments queue. ns-2 rounds Diff to nearest,
-    /// which widens [1, 3] by half a segment on both sides. Linux rounds (W - BDP) W / BDP down, so [2, 4] becomes [2, 5).
+    /// Eq. 4: alone on a path, the window settles where between alpha and beta segments queue. ns-2 rounds
+    /// Diff to nearest, which widens [1, 3] by half a segment on both sides. Linux rounds (W - BDP) W / BDP
+    /// down, so [2, 4] becomes [2, 5).
     #[test]
     fn settles_with_alpha_to_beta_segments_in_the_queue() {
         for (given, low, high) in [(&[][..], 0.5, 3.5), (&linux()[..], 2.0 / 1.05, 5.0)] {
@@ -449,7 +457,8 @@ mod tests {
         assert_eq!(rig.w(), 11.5);
     }
 
-    /// ns-2 keeps 3/4, Linux 1/2; both set T = W/2 at a timeout; a step down does not lead back into slow start.
+    /// ns-2 keeps 3/4, Linux 1/2; both set T = W/2 at a timeout; a step down does not
+    /// lead back into slow start.
     #[test]
     fn loss_and_timeout() {
         for (given, keeps) in [(&[][..], 75.0), (&linux()[..], 50.0)] {
@@ -473,7 +482,8 @@ mod tests {
         }
     }
 
-    /// Linux forgets baseRTT when transmission starts again (`tcp_vegas_cwnd_event`): the path may be another. ns-2 keeps it.
+    /// Linux forgets baseRTT when transmission starts again (`tcp_vegas_cwnd_event`): the path may
+    /// be another. ns-2 keeps it.
     #[test]
     fn after_a_pause_linux_takes_a_new_base_rtt() {
         for (given, expected) in [(&[][..], 0.1), (&linux()[..], 0.5)] {

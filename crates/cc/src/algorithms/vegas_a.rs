@@ -1,19 +1,22 @@
-//! TCP Vegas-A: K. N. Srijith, L. Jacob, A. L. Ananda: TCP Vegas-A: Improving the Performance of TCP Vegas, Computer
-//! Communications, 2005, as summarised in figure 1 of L. Li, J. Zhu, N. He: TCP Vegas-L, whose line numbers are used here.
+//! TCP Vegas-A: K. N. Srijith, L. Jacob, A. L. Ananda: TCP Vegas-A: Improving the Performance of TCP Vegas,
+//! Computer Communications, 2005, as summarised in figure 1 of L. Li, J. Zhu, N. He: TCP Vegas-L, whose
+//! line numbers are used here.
 //!
 //! Unit: segments. Valid as Vegas is.
 //! Equations: figure 1 -> [`Thresholds::step`]; eq. 1 to 3 (Diff) and slow start are Vegas's.
 //! Invariants: alpha >= 1 and beta = alpha + 2.
 //! Decisions where the figure is silent:
-//!  * Th is the data acknowledged in the round over the round's mean RTT; before there are two rounds Th counts as not
-//!    having grown.
-//!  * Diff is a real number; `diff = "rounded"` rounds it to nearest, as `VegasTcpAgent::recv` in ns-2.35's tcp-vegas.cc does.
-//!  * Diff equal to alpha or beta counts as between them. Figure 1 prints "<" on both sides, so that no line of it applies:
-//!    `equal_diff = "hold"`, which leaves the window, alpha and beta alone.
-//!  * with Diff > beta and alpha = 1 nothing happens (line 21), so the initial state never backs off on delay; `a1_dec`
-//!    makes it step down instead.
+//!  * Th is the data acknowledged in the round over the round's mean RTT; before there are two rounds Th
+//!    counts as not having grown.
+//!  * Diff is a real number; `diff = "rounded"` rounds it to nearest, as `VegasTcpAgent::recv` in
+//!    ns-2.35's tcp-vegas.cc does.
+//!  * Diff equal to alpha or beta counts as between them. Figure 1 prints "<" on both sides, so that no line
+//!    of it applies: `equal_diff = "hold"`, which leaves the window, alpha and beta alone.
+//!  * with Diff > beta and alpha = 1 nothing happens (line 21), so the initial state never backs off on
+//!    delay; `a1_dec` makes it step down instead.
 //!  * every change of Th counts; `dead_band` asks for a relative growth of more than that.
-//!  * a loss keeps 3/4 of the window, as Vegas in ns-2 does; a timeout also resets alpha to 1 (`alpha_at_timeout`).
+//!  * a loss keeps 3/4 of the window, as Vegas in ns-2 does; a timeout also resets alpha
+//!    to 1 (`alpha_at_timeout`).
 
 use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{
@@ -94,8 +97,9 @@ impl Thresholds {
         self.alpha = (self.alpha + by).max(1.0);
     }
 
-    /// Figure 1 for a round with this Diff whose throughput did or did not grow. Vegas-A's steps are one segment;
-    /// Vegas-L's are `m` wherever the direction of the step is that of the throughput; `line_15` is its step while Th grows.
+    /// Figure 1 for a round with this Diff whose throughput did or did not grow. Vegas-A's steps are one
+    /// segment; Vegas-L's are `m` wherever the direction of the step is that of the throughput; `line_15` is
+    /// its step while Th grows.
     pub(crate) fn step(&mut self, w: &mut Window, diff: f64, th_grew: bool, m: f64, line_15: f64) {
         let diff = if self.rounds_diff { whole(diff) } else { diff };
         self.diff = diff;
@@ -142,7 +146,8 @@ impl Thresholds {
     }
 }
 
-/// What Vegas-A and Vegas-L share beside the step at the end of a round: slow start, measurement, answer to congestion.
+/// What Vegas-A and Vegas-L share beside the step at the end of a round: slow start,
+/// measurement, answer to congestion.
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) gauge: Gauge,
@@ -290,7 +295,8 @@ mod tests {
         assert_eq!(step(1.0, 7.0, false, &[("a1_dec", Value::Flag(true))]), (-1.0, 0.0));
     }
 
-    /// Figure 1 prints alpha < Diff < beta, Diff < alpha and Diff > beta: no line is about Diff = alpha or Diff = beta.
+    /// Figure 1 prints alpha < Diff < beta, Diff < alpha and Diff > beta: no line is about
+    /// Diff = alpha or Diff = beta.
     #[test]
     fn diff_equal_to_a_threshold_can_hold_everything() {
         let strict = [("equal_diff", text("hold"))];
@@ -342,8 +348,8 @@ mod tests {
         assert_eq!(rig.w(), 102.0);
     }
 
-    /// While the throughput grows, alpha and beta rise: an empty path is filled by one segment a round trip, and the
-    /// thresholds follow once there is a queue.
+    /// While the throughput grows, alpha and beta rise: an empty path is filled by one segment a round trip,
+    /// and the thresholds follow once there is a queue.
     #[test]
     fn fills_an_empty_path_and_keeps_its_queue_within_the_thresholds() {
         let mut rig = Rig::new("vegas-a", &[], 50.0, 2.0);

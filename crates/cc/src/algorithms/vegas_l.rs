@@ -1,23 +1,27 @@
-//! TCP Vegas-L: L. Li, J. Zhu, N. He: TCP Vegas-L: An Adaptive End-to-End Congestion Control Algorithm over Satellite
-//! Communications. Vegas-A whose steps depend on how the throughput changed over the last two rounds.
+//! TCP Vegas-L: L. Li, J. Zhu, N. He: TCP Vegas-L: An Adaptive End-to-End Congestion Control
+//! Algorithm over Satellite Communications. Vegas-A whose steps depend on how the throughput changed
+//! over the last two rounds.
 //!
 //! Unit: segments. Valid as Vegas is.
-//! Equations: (5), (6) changes of throughput and figure 2 (six cases) -> [`multiplier`]; Vegas-A's figure 1 -> `avoid`.
+//! Equations: (5), (6) changes of throughput and figure 2 (six cases) -> [`multiplier`];
+//! Vegas-A's figure 1 -> `avoid`.
 //! The text allows two readings of figure 2:
-//!  * B (default): the cases scale the steps of Vegas-A's branches on Diff by 2, 1 or 1/2. The text speaks of "twice" and
-//!    "half of Vegas-A's strategy", and the steady window of figure 4 needs the branch that holds.
-//!  * A: the cases alone decide, every round. W, alpha and beta change by +2, +1, +1/2, -1/2, -1 or -2. alpha and beta are
-//!    then never used. A steady throughput is case 6: two segments less every round.
+//!  * B (default): the cases scale the steps of Vegas-A's branches on Diff by 2, 1 or 1/2. The
+//!    text speaks of "twice" and "half of Vegas-A's strategy", and the steady window of figure 4
+//!    needs the branch that holds.
+//!  * A: the cases alone decide, every round. W, alpha and beta change by +2, +1, +1/2, -1/2, -1 or -2. alpha
+//!    and beta are then never used. A steady throughput is case 6: two segments less every round.
 //!
 //! Decisions where the paper is silent:
 //!  * W, alpha and beta are real; alpha >= 1, beta = alpha + 2, W >= 2.
 //!  * three rounds of history are needed; until then Vegas-A's steps (reading A: none).
 //!  * equal changes count as Diff_Now <= Diff_Before, and no change as "not above 0", as printed.
-//!  * a step of Vegas-A against the direction of the throughput (growth at alpha = 1, reduction at Diff > beta) stays one
-//!    segment. The paper defines the factor for the other direction only.
-//!  * cases 1 to 3 scale "the condition of Th(i) > Th(i-1)". Line 15 of Vegas-A's figure 1 grows without that condition; it
-//!    is scaled, too, while Th grows (`line_15 = "one"`: never).
-//!  * loss, timeout, slow start, `a1_dec`, `diff`, `equal_diff`, `alpha_at_timeout` and `dead_band` are Vegas-A's.
+//!  * a step of Vegas-A against the direction of the throughput (growth at alpha = 1, reduction at
+//!    Diff > beta) stays one segment. The paper defines the factor for the other direction only.
+//!  * cases 1 to 3 scale "the condition of Th(i) > Th(i-1)". Line 15 of Vegas-A's figure 1 grows without that
+//!    condition; it is scaled, too, while Th grows (`line_15 = "one"`: never).
+//!  * loss, timeout, slow start, `a1_dec`, `diff`, `equal_diff`, `alpha_at_timeout` and
+//!    `dead_band` are Vegas-A's.
 
 use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, GAMMA, step_down, three_quarters};
@@ -152,7 +156,8 @@ mod tests {
         }
     }
 
-    /// Three rounds of these throughputs (segments per round at an RTT of 1 s), then their effect on the window.
+    /// Three rounds of these throughputs (segments per round at an RTT of 1 s), then
+    /// their effect on the window.
     fn after(th: [u32; 3], rtt: f64, given: &[(&str, Value)]) -> f64 {
         let mut rig = Rig::new("vegas-l", given, 50.0, 2.0);
         rig.ack(1.0, 0.5, 1.0, true);
@@ -166,8 +171,8 @@ mod tests {
         rig.w() - before
     }
 
-    /// Reading B: at alpha = 1 and without a queue Vegas-A's step is up, scaled by the case while throughput grows. With
-    /// Diff between alpha and beta it is up or none; above beta at alpha = 1, none.
+    /// Reading B: at alpha = 1 and without a queue Vegas-A's step is up, scaled by the case while throughput
+    /// grows. With Diff between alpha and beta it is up or none; above beta at alpha = 1, none.
     #[test]
     fn reading_b_scales_the_steps_of_vegas_a() {
         for (th, rtt, change) in [
@@ -184,7 +189,8 @@ mod tests {
         }
     }
 
-    /// The case need not scale line 15: at alpha = 1 and without a queue the step is then Vegas-A's. Line 3 is scaled still.
+    /// The case need not scale line 15: at alpha = 1 and without a queue the step is then
+    /// Vegas-A's. Line 3 is scaled still.
     #[test]
     fn line_15_can_stay_one_segment() {
         let given = [("line_15", text("one"))];
@@ -212,7 +218,8 @@ mod tests {
         }
     }
 
-    /// A steady path: reading B holds its window, as figure 4 needs; reading A loses two segments every round.
+    /// A steady path: reading B holds its window, as figure 4 needs; reading A loses
+    /// two segments every round.
     #[test]
     fn only_reading_b_keeps_a_steady_window() {
         for (reading, holds) in [("B", true), ("A", false)] {

@@ -1,19 +1,22 @@
-//! TCP Veno: C. P. Fu, S. C. Liew: TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks, IEEE Journal on
-//! Selected Areas in Communications, 2003. Reno with Vegas's estimate of the queue, which decides whether a loss was congestion.
+//! TCP Veno: C. P. Fu, S. C. Liew: TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks,
+//! IEEE Journal on Selected Areas in Communications, 2003. Reno with Vegas's estimate of the queue, which
+//! decides whether a loss was congestion.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, and as for Vegas a propagation delay that does not rise for
-//! good unless `base_window` is set.
-//! Rules: N = W (1 - BaseRTT / RTT); congestion avoidance grows by one segment per round trip while N < beta, by one per two
-//! round trips otherwise -> `avoid`. A loss keeps 4/5 of the window if N < beta, half otherwise -> `backoff`.
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, and as for Vegas a propagation delay that does
+//! not rise for good unless `base_window` is set.
+//! Rules: N = W (1 - BaseRTT / RTT); congestion avoidance grows by one segment per round trip while
+//! N < beta, by one per two round trips otherwise -> `avoid`. A loss keeps 4/5 of the window if N < beta,
+//! half otherwise -> `backoff`.
 //! Decisions:
-//!  * RTT is the smallest of the last whole round outside recovery. Linux (6.1: docs/oracle.md) takes the smallest since the last ACK,
-//!    and so does the module of ns-2.35, which is made from it: `rtt = "latest"`. Where a queue comes and goes within a round trip, the
-//!    first hides it and the second shows it.
+//!  * RTT is the smallest of the last whole round outside recovery. Linux (6.1: docs/oracle.md)
+//!    takes the smallest since the last ACK, and so does the module of ns-2.35, which is made from
+//!    it: `rtt = "latest"`. Where a queue comes and goes within a round trip, the first hides it
+//!    and the second shows it.
 //!  * N is real-valued; Linux's has a resolution of half a segment.
-//!  * one segment per two round trips is spread evenly: half a segment per round trip. The paper skips every other ACK,
-//!    Linux every other round; the mean is the same.
-//!  * a round with fewer than three RTT samples is not used; before the first usable one Veno is Reno, also at a loss. With the
-//!    latest RTT three samples in all are enough.
+//!  * one segment per two round trips is spread evenly: half a segment per round trip. The paper skips every
+//!    other ACK, Linux every other round; the mean is the same.
+//!  * a round with fewer than three RTT samples is not used; before the first usable one Veno is Reno, also
+//!    at a loss. With the latest RTT three samples in all are enough.
 //!  * ECN says that there is congestion: half.
 //!  * a timeout sets ssthresh by the same rule; an idle restart forgets BaseRTT (Linux does both).
 
@@ -154,8 +157,8 @@ mod tests {
         }
     }
 
-    /// A queue of 20 segments stood when the last round ended, and is gone. The round's RTT still shows congestion (half stays),
-    /// the latest shows none (4/5). And the other way round.
+    /// A queue of 20 segments stood when the last round ended, and is gone. The round's RTT still shows
+    /// congestion (half stays), the latest shows none (4/5). And the other way round.
     #[test]
     fn the_latest_rtt_forgets_the_round() {
         for (rtt, now, keep) in
@@ -179,7 +182,8 @@ mod tests {
         near(rig.w(), 50.0, 1e-4);
     }
 
-    /// Linux: fewer than three samples in a round, or none since the restart after idleness, and Veno is Reno.
+    /// Linux: fewer than three samples in a round, or none since the restart after
+    /// idleness, and Veno is Reno.
     #[test]
     fn without_a_measured_round_it_is_reno() {
         let mut rig = Rig::new("veno", &[], 100.0, 2.0);

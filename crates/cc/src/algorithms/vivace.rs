@@ -1,54 +1,61 @@
-//! PCC Vivace: M. Dong, T. Meng, D. Zarchy, E. Arslan, Y. Gilad, P. B. Godfrey, M. Schapira: PCC Vivace: Online-Learning
-//! Congestion Control, USENIX NSDI, 2018. A rate that climbs the gradient of a utility which is measured by sending a little
-//! faster and a little slower.
+//! PCC Vivace: M. Dong, T. Meng, D. Zarchy, E. Arslan, Y. Gilad, P. B. Godfrey, M. Schapira: PCC Vivace:
+//! Online-Learning Congestion Control, USENIX NSDI, 2018. A rate that climbs the gradient of a utility which
+//! is measured by sending a little faster and a little slower.
 //!
-//! Unit: bytes and bytes per second; inside the utility x is in Mbit/s, as in the paper. Valid for RTT from 1 us to 10^3 s and
-//! reports of much less than a round trip.
+//! Unit: bytes and bytes per second; inside the utility x is in Mbit/s, as in the paper. Valid for RTT from
+//! 1 us to 10^3 s and reports of much less than a round trip.
 //! Equations:
 //!  * u = x^t - b x dRTT/dT - c x L (eq. 1) -> [`Utility::of`].
 //!  * dRTT/dT by linear regression over the RTTs of an interval -> `MonitorInterval::slope`.
 //!  * gradient = (u(x (1 + eps)) - u(x (1 - eps))) / (2 eps x) -> `decide`.
-//!  * the step theta0 m(tau) gradient with the confidence amplifier m and the change boundary omega = omega0 + k delta ->
-//!    [`Ascent::step`].
+//!  * the step theta0 m(tau) gradient with the confidence amplifier m and the change boundary
+//!    omega = omega0 + k delta -> [`Ascent::step`].
 //!
-//! Starting phase: one interval at the rate, then the rate doubles, as long as the utility grows; when it falls, the rate goes
-//! back by half. An interval's result comes a round trip after it, so the rate doubles once in two round trips. Then pairs of
-//! intervals at x (1 + eps) and x (1 - eps), the rate x while their results are on the way, and a step.
-//! The paper could not be read as a whole: its equations and constants are from knowledge of it, hence grade B. They were
-//! compared with the authors' code (PCCproject/PCC-Uspace, branches NSDI-2018 at 98ac946 and master at 30c2cfe). From there
-//! come the amplifier's numbers, the two pairs where the last steps did not agree, its caution after changes of direction,
-//! and the tolerance of the starting phase.
+//! Starting phase: one interval at the rate, then the rate doubles, as long as the utility grows; when it
+//! falls, the rate goes back by half. An interval's result comes a round trip after it, so the rate doubles
+//! once in two round trips. Then pairs of intervals at x (1 + eps) and x (1 - eps), the rate x while their
+//! results are on the way, and a step.
+//! The paper could not be read as a whole: its equations and constants are from knowledge of it, hence grade
+//! B. They were compared with the authors' code (PCCproject/PCC-Uspace, branches NSDI-2018 at 98ac946 and
+//! master at 30c2cfe). From there come the amplifier's numbers, the two pairs where the last steps did not
+//! agree, its caution after changes of direction, and the tolerance of the starting phase.
 //! Decisions and deviations:
-//!  * a controller has no randomness. The order within a pair alternates from pair to pair, and the first of a decision from
-//!    decision to decision; the paper draws it. Flows that run in step can therefore disturb each other's probes.
-//!  * two pairs per decision until two steps agree, then one (branch NSDI-2018). Pairs that disagree move nothing.
-//!  * an interval lasts one smoothed RTT, or as long as its rate needs for ten segments (NSDI-2018, `CUDT::start_monitor`), and
-//!    begins with an ACK. A segment belongs to the interval in which it was sent (known by `RateSample::prior_delivered`); a
-//!    loss to that of the segment whose ACK revealed it.
-//!  * x is the rate that was set. Where less than 4/5 of it was sent, because the application or the receiver held the sender
-//!    back, the interval says nothing and is measured again: such a sender does not change its rate. What was sent is what was
-//!    acknowledged or lost (master, `PccMonitorIntervalQueue::IsUtilityAvailable`).
-//!  * a retransmission has no RTT in TCP (RFC 6298 section 3). In the code it has one, because the receiver acknowledges the
-//!    number of the transmission (NSDI-2018, `CUDT::processCtrl`). The slope of an interval whose acknowledgements have fewer
-//!    than two RTTs counts as none; its losses count.
-//!  * |dRTT/dT| below `filter` counts as none (the code rounds to 0.02). In the starting phase the first 50 lost segments do
-//!    not count, and until they are used up neither does a slope below 0.2 (NSDI-2018).
-//!  * `losses`: in the code (NSDI-2018, with which the paper's figures were made) c is 1 where an interval loses 3 % or less,
-//!    and probes that lose 1 % or less together share their losses evenly. An interval of 100 segments measures a loss of 1 %
-//!    to within as much, and c = 11.35 makes that noise outweigh the rate. The equation as it is printed is `losses =
-//!    "equation"`.
-//!  * `delta` is 0.06 as in branch NSDI-2018 (`boundary_increment`; 0.05 in master), where the paper has 0.1. With 0.1 the
-//!    steps outgrow the delay with which results come. At 10 Mbit/s and 40 ms the rate then swings between 4.7 and 11.4
-//!    Mbit/s every 4 s, the buffer of a BDP is full in the median and 5.8 % are sent again. With 0.06 0.3 % are, and the
-//!    median RTT is 41 ms instead of 80 ms. Over GEO it is 560 ms instead of 1110 ms.
-//!  * `latency` is the paper's 900. That branch's own default is 0 (`double latency = 0`), which bears any delay. With 0 the
-//!    buffer of a BDP is full in the median, at 10 Mbit/s and 40 ms as over GEO, and 9 and 10 % are sent again.
-//!  * the code's second guesses at unlikely results, its emergency stop (half the rate where more than half was lost,
-//!    `onMonitorEnds`) and its smallest step and rate (0.5 and 1.3 Mbit/s) are left out. The rate stays above two segments per
-//!    RTT, and a step at most halves it.
-//!  * the connection begins with the sender's initial window, and with that window per RTT from the first RTT on.
-//!  * a loss changes nothing by itself, ECN is ignored. A timeout halves the rate and ends the starting phase (NSDI-2018,
-//!    `onTimeout`).
+//!  * a controller has no randomness. The order within a pair alternates from pair to pair, and the first
+//!    of a decision from decision to decision; the paper draws it. Flows that run in step can therefore
+//!    disturb each other's probes.
+//!  * two pairs per decision until two steps agree, then one (branch NSDI-2018). Pairs
+//!    that disagree move nothing.
+//!  * an interval lasts one smoothed RTT, or as long as its rate needs for ten segments (NSDI-2018,
+//!    `CUDT::start_monitor`), and begins with an ACK. A segment belongs to the interval in which it was sent
+//!    (known by `RateSample::prior_delivered`); a loss to that of the segment whose ACK revealed it.
+//!  * x is the rate that was set. Where less than 4/5 of it was sent, because the application or the receiver
+//!    held the sender back, the interval says nothing and is measured again: such a sender does not change
+//!    its rate. What was sent is what was acknowledged or lost (master,
+//!    `PccMonitorIntervalQueue::IsUtilityAvailable`).
+//!  * a retransmission has no RTT in TCP (RFC 6298 section 3). In the code it has one, because the receiver
+//!    acknowledges the number of the transmission (NSDI-2018, `CUDT::processCtrl`). The slope of an interval
+//!    whose acknowledgements have fewer than two RTTs counts as none; its losses count.
+//!  * |dRTT/dT| below `filter` counts as none (the code rounds to 0.02). In the starting phase the first 50
+//!    lost segments do not count, and until they are used up neither does a slope below 0.2 (NSDI-2018).
+//!  * `losses`: in the code (NSDI-2018, with which the paper's figures were made) c is 1 where an interval
+//!    loses 3 % or less, and probes that lose 1 % or less together share their losses evenly. An interval of
+//!    100 segments measures a loss of 1 % to within as much, and c = 11.35 makes that noise outweigh the
+//!    rate. The equation as it is printed is `losses = "equation"`.
+//!  * `delta` is 0.06 as in branch NSDI-2018 (`boundary_increment`; 0.05 in master), where the paper has
+//!    0.1. With 0.1 the steps outgrow the delay with which results come. At 10 Mbit/s and 40 ms the rate
+//!    then swings between 4.7 and 11.4 Mbit/s every 4 s, the buffer of a BDP is full in the median and 5.8 %
+//!    are sent again. With 0.06 0.3 % are, and the median RTT is 41 ms instead of 80 ms. Over GEO it is
+//!    560 ms instead of 1110 ms.
+//!  * `latency` is the paper's 900. That branch's own default is 0 (`double latency = 0`), which bears any
+//!    delay. With 0 the buffer of a BDP is full in the median, at 10 Mbit/s and 40 ms as over GEO, and
+//!    9 and 10 % are sent again.
+//!  * the code's second guesses at unlikely results, its emergency stop (half the rate where more than half
+//!    was lost, `onMonitorEnds`) and its smallest step and rate (0.5 and 1.3 Mbit/s) are left out. The rate
+//!    stays above two segments per RTT, and a step at most halves it.
+//!  * the connection begins with the sender's initial window, and with that window per
+//!    RTT from the first RTT on.
+//!  * a loss changes nothing by itself, ECN is ignored. A timeout halves the rate and ends the starting phase
+//!    (NSDI-2018, `onTimeout`).
 //!  * an idle restart keeps the rate and forgets the intervals under way, which a pause has spoilt.
 //!  * cwnd is a guard, not a control ([`guard`]).
 
@@ -86,8 +93,8 @@ const MEGABIT: f64 = 125_000.0;
 /// Lost segments that the starting phase does not count, and the slope that it bears until they are used up.
 const GRACE: u64 = 50;
 const GRACE_SLOPE: f64 = 0.2;
-/// Up to this loss c is 1, and up to that the probes of a decision share their losses (NSDI-2018, `utility` and
-/// `onMonitorEnds`).
+/// Up to this loss c is 1, and up to that the probes of a decision share their losses (NSDI-2018,
+/// `utility` and `onMonitorEnds`).
 const MILD: f64 = 0.03;
 const SHARED: f64 = 0.01;
 /// The smallest rate in segments per RTT.

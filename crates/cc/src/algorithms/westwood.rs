@@ -1,21 +1,26 @@
-//! TCP Westwood: S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi, R. Wang: TCP Westwood: Bandwidth Estimation for Enhanced
-//! Transport over Wireless Links, ACM MobiCom, 2001. Reno that sets its window to the measured rate at a loss.
+//! TCP Westwood: S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi, R. Wang: TCP Westwood: Bandwidth
+//! Estimation for Enhanced Transport over Wireless Links, ACM MobiCom, 2001. Reno that sets its window to the
+//! measured rate at a loss.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation delay does not rise for good
-//! unless `base_window` is set.
-//! Rules (section 2): sample b_k = d_k / (t_k - t_(k-1)) and its low-pass filter b^_k -> [`Bandwidth::add`]. After duplicate
-//! ACKs T = b^ RTTmin and W = min(W, T), after a timeout T = b^ RTTmin and W = 1 -> [`to_estimate`]. Growth is Reno's.
-//! The paper could not be read. The rules were compared with the authors' module for ns-2 (M. Valla, tcp-westwood.cc v1.3, 2002).
-//! Equal: both answers to congestion, alpha_k and its 3/5 for a virtual sample, the count of duplicate ACKs. The module differs:
-//! `filter = "constant"` is its default (rounded to .9047 and .0476), its tau is 1 s, an ACK counts for two segments at most,
-//! and timeouts in slow start divide T by their number (up to 4).
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation delay does not
+//! rise for good unless `base_window` is set.
+//! Rules (section 2): sample b_k = d_k / (t_k - t_(k-1)) and its low-pass filter b^_k -> [`Bandwidth::add`].
+//! After duplicate ACKs T = b^ RTTmin and W = min(W, T), after a timeout T = b^ RTTmin and
+//! W = 1 -> [`to_estimate`]. Growth is Reno's. The paper could not be read. The rules were compared with the
+//! authors' module for ns-2 (M. Valla, tcp-westwood.cc v1.3, 2002).
+//! Equal: both answers to congestion, alpha_k and its 3/5 for a virtual sample, the count of duplicate ACKs.
+//! The module differs: `filter = "constant"` is its default (rounded to .9047 and .0476), its tau is 1 s, an
+//! ACK counts for two segments at most, and timeouts in slow start divide T by their number (up to 4).
 //! Decisions where the paper is silent:
-//!  * d_k counts a duplicate ACK as one segment and the cumulative ACK that follows as that much less (the paper's
-//!    correction). ACKs at the same instant are added up; the first ACK only starts the clock.
-//!  * the virtual samples b = 0 of a silence of more than tau/2 are spread evenly over it, so that the step before the
-//!    next real sample is never arbitrarily short. At a timeout those that are due have been taken.
-//!  * `filter = "constant"` is ns-2's module: weights 19/21, 1/21, 1/21 per ACK whatever the time, and no virtual samples.
-//!  * compressed ACKs overstate the rate by the ratio of burst to link rate; `max_sample` bounds b_k (off, as published).
+//!  * d_k counts a duplicate ACK as one segment and the cumulative ACK that follows as that much less (the
+//!    paper's correction). ACKs at the same instant are added up; the first ACK only starts the clock.
+//!  * the virtual samples b = 0 of a silence of more than tau/2 are spread evenly over it, so
+//!    that the step before the next real sample is never arbitrarily short. At a timeout those
+//!    that are due have been taken.
+//!  * `filter = "constant"` is ns-2's module: weights 19/21, 1/21, 1/21 per ACK whatever the
+//!    time, and no virtual samples.
+//!  * compressed ACKs overstate the rate by the ratio of burst to link rate; `max_sample` bounds
+//!    b_k (off, as published).
 //!  * ECN is answered as duplicate ACKs are.
 
 use crate::algorithms::prelude::*;
@@ -67,7 +72,8 @@ pub(crate) struct Bandwidth {
 }
 
 impl Bandwidth {
-    /// An estimate of 0 with the parameters [`FILTER`], [`TAU`], [`MAX_SAMPLE`] and [`BASE_WINDOW`] of `args`.
+    /// An estimate of 0 with the parameters [`FILTER`], [`TAU`], [`MAX_SAMPLE`] and
+    /// [`BASE_WINDOW`] of `args`.
     pub(crate) fn new(args: &Args) -> Self {
         let max_sample = args.number(MAX_SAMPLE.name);
         Self {
@@ -150,7 +156,8 @@ impl Bandwidth {
     }
 }
 
-/// Westwood's answer to congestion: T is the estimate (at least two segments) and W is lowered to it, but never raised.
+/// Westwood's answer to congestion: T is the estimate (at least two segments) and W is lowered
+/// to it, but never raised.
 pub(crate) fn to_estimate(w: &Window, estimate: f64, why: Congestion) -> Cut {
     let target = estimate.max(2.0);
     let cwnd = if why == Congestion::Timeout { 1.0 } else { w.cwnd.min(target) };
@@ -219,8 +226,9 @@ mod tests {
         near(b.rate(), 1000.0 * (1.0 - libm::exp(-1.0)), 0.005);
     }
 
-    /// Each tau/2 without an ACK is a sample of zero: (2 tau - tau/2) / (2 tau + tau/2) = 0.6 remains of the estimate. A long
-    /// silence costs no more than a short one, and data that comes after it is spread over tau/4 or more.
+    /// Each tau/2 without an ACK is a sample of zero: (2 tau - tau/2) / (2 tau + tau/2) = 0.6 remains of
+    /// the estimate. A long silence costs no more than a short one, and data that comes after it is
+    /// spread over tau/4 or more.
     #[test]
     fn silence_lowers_the_estimate() {
         let mut b = estimate(&[]);
@@ -288,7 +296,8 @@ mod tests {
         }
     }
 
-    /// W is not raised when the estimate lies above it; slow start leads up to T then. Without a sample T is two segments.
+    /// W is not raised when the estimate lies above it; slow start leads up to T then. Without a
+    /// sample T is two segments.
     #[test]
     fn the_estimate_never_raises_the_window() {
         let mut rig = Rig::new("westwood", &[], 10.0, 2.0);

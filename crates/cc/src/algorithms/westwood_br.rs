@@ -1,21 +1,25 @@
-//! TCP-WestwoodBR: G. Yang, R. Wang, M. Y. Sanadidi, M. Gerla: TCPW with Bulk Repeat in Next Generation Wireless Networks, IEEE
-//! ICC, 2003, as far as it is known from H. Obata et al.: TCP-STAR. Westwood with a test whether a loss was an error.
+//! TCP-WestwoodBR: G. Yang, R. Wang, M. Y. Sanadidi, M. Gerla: TCPW with Bulk Repeat in Next Generation
+//! Wireless Networks, IEEE ICC, 2003, as far as it is known from H. Obata et al.: TCP-STAR. Westwood with a
+//! test whether a loss was an error.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation delay does not rise for good unless
-//! `base_window` is set. The queue must have been full once: before that RTTmax is too small.
-//! Grade C: the original could not be read. What would decide is its loss discrimination: which measure, and which thresholds.
-//! TCP-STAR's authors name its parts. Bulk Repeat retransmits all outstanding segments at once
-//! (`Cut::repeat` and the sender option `bulk_repeat`). The retransmission timeout is fixed (sender option `fixed_rto`).
-//! Intelligent Window Adjustment keeps cwnd, and a Loss Discrimination Algorithm decides. Congestion halves the window "as well
-//! as NewReno". Reconstructed:
-//!  * loss discrimination: the spike scheme (Tobe, Cen) is in its congested state from an RTT above RTTmin + `enter` (RTTmax -
-//!    RTTmin) until one below RTTmin + `leave` (RTTmax - RTTmin). A loss is an error unless that state is on and the rate
-//!    estimate b^ RTTmin is no more than `gap` W.
-//!  * an error: W and T stay; all is repeated if two segments or more are known to be lost (`repeat = "always"`: in any case).
-//!  * a timeout by an error: W = 1, T = b^ RTTmin and all is repeated. TCP-STAR's figure 6 shows the protocol as slow as
-//!    NewReno where timeouts dominate. `keep_w_on_rto` keeps W and T.
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation delay
+//! does not rise for good unless `base_window` is set. The queue must have been full once: before
+//! that RTTmax is too small.
+//! Grade C: the original could not be read. What would decide is its loss discrimination: which measure, and
+//! which thresholds. TCP-STAR's authors name its parts. Bulk Repeat retransmits all outstanding segments at
+//! once (`Cut::repeat` and the sender option `bulk_repeat`). The retransmission timeout is fixed (sender
+//! option `fixed_rto`). Intelligent Window Adjustment keeps cwnd, and a Loss Discrimination Algorithm
+//! decides. Congestion halves the window "as well as NewReno". Reconstructed:
+//!  * loss discrimination: the spike scheme (Tobe, Cen) is in its congested state from an RTT above
+//!    RTTmin + `enter` (RTTmax - RTTmin) until one below RTTmin + `leave` (RTTmax - RTTmin). A loss is an
+//!    error unless that state is on and the rate estimate b^ RTTmin is no more than `gap` W.
+//!  * an error: W and T stay; all is repeated if two segments or more are known to be lost
+//!    (`repeat = "always"`: in any case).
+//!  * a timeout by an error: W = 1, T = b^ RTTmin and all is repeated. TCP-STAR's figure 6 shows the protocol
+//!    as slow as NewReno where timeouts dominate. `keep_w_on_rto` keeps W and T.
 //!  * a timeout by congestion is Westwood's; an ECN echo halves.
-//!  * the RTO is fixed in both cases: the sender's option knows no causes. Westwood's decisions on the estimate hold here.
+//!  * the RTO is fixed in both cases: the sender's option knows no causes. Westwood's decisions
+//!    on the estimate hold here.
 
 use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::BASE_WINDOW;
@@ -114,7 +118,8 @@ mod tests {
     use crate::registry::Value;
     use crate::rig::{Rig, near, text};
 
-    /// A path of 100 segments and 0.5 s on which the window reached `from`, whose queue is as deep as it is now.
+    /// A path of 100 segments and 0.5 s on which the window reached `from`, whose queue
+    /// is as deep as it is now.
     fn queued(given: &[(&str, Value)], from: f64) -> Rig {
         let mut rig = Rig::new("westwood-br", given, from, 2.0);
         rig.ack(0.001, 0.5, 0.5, false);
@@ -137,8 +142,8 @@ mod tests {
         }
     }
 
-    /// A loss that finds a full queue of a bandwidth-delay product is congestion: half. A queue that has drained since, or one
-    /// so small that the rate explains the window, is none.
+    /// A loss that finds a full queue of a bandwidth-delay product is congestion: half. A queue that has
+    /// drained since, or one so small that the rate explains the window, is none.
     #[test]
     fn a_full_queue_says_congestion() {
         let mut rig = queued(&[], 200.0);
@@ -189,7 +194,8 @@ mod tests {
         }
     }
 
-    /// Bulk repeat: at an error with two lost segments or more, or always by parameter; at a timeout by an error.
+    /// Bulk repeat: at an error with two lost segments or more, or always by parameter;
+    /// at a timeout by an error.
     #[test]
     fn bulk_repeat() {
         for (repeat, lost, expected) in

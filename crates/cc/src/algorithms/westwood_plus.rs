@@ -1,21 +1,25 @@
-//! TCP Westwood+: L. A. Grieco, S. Mascolo: Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP
-//! Congestion Control, ACM SIGCOMM Computer Communication Review 34(2), 2004; Linux `tcp_westwood.c` (6.1: docs/oracle.md) and ns-3.
+//! TCP Westwood+: L. A. Grieco, S. Mascolo: Performance Evaluation and Comparison of Westwood+, New Reno, and
+//! Vegas TCP Congestion Control, ACM SIGCOMM Computer Communication Review 34(2), 2004; Linux
+//! `tcp_westwood.c` (6.1: docs/oracle.md) and ns-3.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us; RTTmin is of the whole connection, or since the last timeout. The
-//! filter needs some 30 round trips of a steady rate (0.91 of a step, Linux). A loss at the end of slow start comes earlier. On
-//! a long path the estimate is then a fraction of the rate; by the end of recovery it has had some more round trips.
-//! Rules: one sample of the rate per round trip, b = acknowledged / Delta with Delta > max(RTT, 50 ms), and its filter ->
-//! [`RoundRate::observe`]. The estimate is T = max(2, bw RTTmin). A loss halves W, and when its recovery ends W = T ->
-//! [`Retreat::complete`]. After a timeout W = 1 and slow start leads up to T -> `backoff`. Growth is Reno's.
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us; RTTmin is of the whole connection, or since
+//! the last timeout. The filter needs some 30 round trips of a steady rate (0.91 of a step, Linux). A loss at
+//! the end of slow start comes earlier. On a long path the estimate is then a fraction of the rate; by the
+//! end of recovery it has had some more round trips.
+//! Rules: one sample of the rate per round trip, b = acknowledged / Delta with Delta > max(RTT, 50 ms), and
+//! its filter -> [`RoundRate::observe`]. The estimate is T = max(2, bw RTTmin). A loss halves W, and when its
+//! recovery ends W = T -> [`Retreat::complete`]. After a timeout W = 1 and slow start leads up to
+//! T -> `backoff`. Growth is Reno's.
 //! Decisions where the authorities differ:
-//!  * `filter`: `linux` cascades two low-passes of 7/8 (default), `paper` has one, `ns-3` one of 0.9 over the mean of two
-//!    samples. The first sample sets them.
-//!  * `rules`: `linux` (default; `tcp_westwood_event`, CA_EVENT_COMPLETE_CWR) goes to half when the loss is found, and to the
-//!    estimate that it has when recovery ends, upwards too and whatever limits the sender. ECN has no recovery here whose
-//!    end is reported: the estimate at once. `paper` (also ns-3) goes to the estimate when the loss is found, never up.
-//!    `ns-2` is Linux's module in ns-2.35, whose `Agent/TCP/Linux` does not raise that event (tcp-linux.cc,
-//!    `tcp_fastretrans_alert`). T stays half of the window of the loss. The window goes to the estimate that was known then,
-//!    if that is more than T, or by slow start to T.
+//!  * `filter`: `linux` cascades two low-passes of 7/8 (default), `paper` has one, `ns-3` one of 0.9 over the
+//!    mean of two samples. The first sample sets them.
+//!  * `rules`: `linux` (default; `tcp_westwood_event`, CA_EVENT_COMPLETE_CWR) goes to half when the loss
+//!    is found, and to the estimate that it has when recovery ends, upwards too and whatever limits the
+//!    sender. ECN has no recovery here whose end is reported: the estimate at once. `paper` (also ns-3)
+//!    goes to the estimate when the loss is found, never up. `ns-2` is Linux's module in ns-2.35, whose
+//!    `Agent/TCP/Linux` does not raise that event (tcp-linux.cc, `tcp_fastretrans_alert`). T stays half
+//!    of the window of the loss. The window goes to the estimate that was known then, if that is more
+//!    than T, or by slow start to T.
 //!  * a timeout makes RTTmin begin anew with the next sample (Linux).
 //!  * a window closes with the first ACK after Delta, whose own data belongs to the next (Linux).
 
@@ -350,8 +354,9 @@ mod tests {
         near(rig.w(), 100.0, 0.02);
     }
 
-    /// Linux `tcp_westwood_event`, CA_EVENT_COMPLETE_CWR: the estimate is the one at the end of recovery, and nothing but it
-    /// decides. A loss in slow start, when the filter has not yet seen the rate, costs half of what is delivered later.
+    /// Linux `tcp_westwood_event`, CA_EVENT_COMPLETE_CWR: the estimate is the one at the end of recovery, and
+    /// nothing but it decides. A loss in slow start, when the filter has not yet seen the rate, costs half of
+    /// what is delivered later.
     #[test]
     fn the_estimate_is_taken_when_recovery_ends_whatever_limits_the_sender() {
         for limited in [true, false] {
@@ -374,8 +379,8 @@ mod tests {
         }
     }
 
-    /// ns-2.35 tcp-linux.cc, `tcp_fastretrans_alert`: ssthresh is half of the window of the loss, and the window what is in
-    /// flight and three segments, from which slow start leads back.
+    /// ns-2.35 tcp-linux.cc, `tcp_fastretrans_alert`: ssthresh is half of the window of the loss, and the
+    /// window what is in flight and three segments, from which slow start leads back.
     #[test]
     fn ns_2_leaves_the_threshold_at_half() {
         let mut rig = after_rounds("ns-2", "linux", 110.0);
@@ -419,8 +424,9 @@ mod tests {
         assert_eq!(probe(&*rig.cc, "base_rtt_s"), 0.5);
     }
 
-    /// One packet in 1/p lost at an RTT of R, RTTmin of it propagation: the rate is 1 / sqrt(R (R - RTTmin) p), less a few
-    /// per cent because a decrease of a tenth is not small and the filter lags behind the growth.
+    /// One packet in 1/p lost at an RTT of R, RTTmin of it propagation: the rate is 1 / sqrt(R
+    /// (R - RTTmin) p), less a few per cent because a decrease of a tenth is not small and the
+    /// filter lags behind the growth.
     #[test]
     fn the_rate_under_regular_loss() {
         let (p, rtt, min) = (1e-6, 0.5, 0.45);

@@ -1,22 +1,31 @@
-//! XCP's sender: D. Katabi, M. Handley, C. Rohrs: Congestion Control for High Bandwidth-Delay Product Networks, ACM SIGCOMM, 2002, and
-//! A. Falk, Y. Pryadkin, D. Katabi: Specification for the Explicit Control Protocol (XCP), draft-falk-xcp-spec-03, 2007.
+//! XCP's sender: D. Katabi, M. Handley, C. Rohrs: Congestion Control for High Bandwidth-Delay Product
+//! Networks, ACM SIGCOMM, 2002, and A. Falk, Y. Pryadkin, D. Katabi: Specification for the Explicit Control
+//! Protocol (XCP), draft-falk-xcp-spec-03, 2007.
 //!
-//! Unit: segments of one MSS, seconds; the header has bytes per second. Valid for RTTs from 1 ms to 1 s: queues count a longer one as 1 s.
-//! A segment tells the queues its sender's RTT and X, the time from one segment to the next, RTT / W. Queues answer with a change of
-//! throughput, and W changes by change x RTT / segment with each acknowledgement. There is no slow start and no congestion avoidance.
-//! Equations: header -> [`Event::Departure`], W <- max(W + feedback, 1) of section 3.2 -> `on_header`; the queue's part is the queue `xcp`.
+//! Unit: segments of one MSS, seconds; the header has bytes per second. Valid for RTTs from 1 ms to 1 s:
+//! queues count a longer one as 1 s. A segment tells the queues its sender's RTT and X, the time from one
+//! segment to the next, RTT / W. Queues answer with a change of throughput, and W changes by
+//! change x RTT / segment with each acknowledgement. There is no slow start and no congestion avoidance.
+//! Equations: header -> [`Event::Departure`], W <- max(W + feedback, 1) of section 3.2 -> `on_header`; the
+//! queue's part is the queue `xcp`.
 //!
-//! The rules are those of the authors' module for ns-2.35 (xcp/xcp-end-sys.cc), which was read; paper and draft are cited from knowledge.
+//! The rules are those of the authors' module for ns-2.35 (xcp/xcp-end-sys.cc), which was read; paper and
+//! draft are cited from knowledge.
 //! Decisions and deviations:
-//!  * where no queue on the path computes, the sender would get what it asks for. Then it behaves as Reno: slow start and congestion
-//!    avoidance. It does so until the first header comes back that a queue has written.
-//!  * a loss is answered as Reno answers it: the window is halved; one segment after a timeout. The module does so; the paper says that
-//!    losses are rare and answered as TCP does. ssthresh has no use while queues compute.
+//!  * where no queue on the path computes, the sender would get what it asks for. Then it behaves
+//!    as Reno: slow start and congestion avoidance. It does so until the first header comes back
+//!    that a queue has written.
+//!  * a loss is answered as Reno answers it: the window is halved; one segment after a timeout. The
+//!    module does so; the paper says that losses are rare and answered as TCP does. ssthresh has no
+//!    use while queues compute.
 //!  * in fast recovery the sender's own rules hold, and feedback is not taken.
-//!  * it asks for as much as there is while its window limits it, and for no change otherwise. The module always asks for the most. A
-//!    window which did not limit the sender does not grow here, so it leaves the capacity to others.
-//!  * an acknowledgement that covers several segments brings the sum of their changes. The module acknowledges each segment.
-//!  * queues count bytes on the wire, the window counts payload: the change is too large by the share of headers, a few percent.
+//!  * it asks for as much as there is while its window limits it, and for no change otherwise. The
+//!    module always asks for the most. A window which did not limit the sender does not grow here, so it
+//!    leaves the capacity to others.
+//!  * an acknowledgement that covers several segments brings the sum of their changes. The module
+//!    acknowledges each segment.
+//!  * queues count bytes on the wire, the window counts payload: the change is too large by the share
+//!    of headers, a few percent.
 //!  * after a pause it does what all do (`idle_restart` of the flow).
 
 use alloc::boxed::Box;

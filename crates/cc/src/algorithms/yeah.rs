@@ -1,21 +1,22 @@
-//! YeAH-TCP: A. Baiocchi, A. P. Castellani, F. Vacirca: YeAH-TCP: Yet Another Highspeed TCP, PFLDnet, 2007; details as in
-//! Linux's module of that name (tcp_yeah.c, 6.1). Scalable TCP while the queue is short; Reno, and a window that drains the queue,
-//! when it is not.
+//! YeAH-TCP: A. Baiocchi, A. P. Castellani, F. Vacirca: YeAH-TCP: Yet Another Highspeed TCP, PFLDnet, 2007;
+//! details as in Linux's module of that name (tcp_yeah.c, 6.1). Scalable TCP while the queue is short; Reno,
+//! and a window that drains the queue, when it is not.
 //!
-//! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 10^4 s, and as for Vegas a propagation delay
-//! that does not rise for good unless `base_window` is set.
-//! Rules, once a round: Q = W (1 - base / RTT) segments queue, L = (RTT - base) / base. Fast mode while Q <= alpha and L <=
-//! 1/phy, slow mode otherwise. Slow mode with Q > alpha drains the queue, W - min(Q, W/2), but not below the window that Reno
-//! would have (`reno_count`) -> [`Yeah::decide`]. Growth is Scalable's in fast mode and Reno's in slow mode -> `avoid`. A loss
-//! gives up Q, at least W/8 and at most W/2; half if Reno flows compete, which 16 rounds of slow mode in a row show ->
-//! `backoff`.
+//! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 10^4 s, and as for Vegas a
+//! propagation delay that does not rise for good unless `base_window` is set.
+//! Rules, once a round: Q = W (1 - base / RTT) segments queue, L = (RTT - base) / base. Fast mode while
+//! Q <= alpha and L <= 1/phy, slow mode otherwise. Slow mode with Q > alpha drains the queue, W - min(Q,
+//! W/2), but not below the window that Reno would have (`reno_count`) -> [`Yeah::decide`]. Growth is
+//! Scalable's in fast mode and Reno's in slow mode -> `avoid`. A loss gives up Q, at least W/8 and at most
+//! W/2; half if Reno flows compete, which 16 rounds of slow mode in a row show -> `backoff`.
 //! Decisions:
-//!  * RTT is the smallest of the round, which needs three samples (Linux). Rounds in recovery are not measured, nor is one in
-//!    which the window did not limit the sender.
+//!  * RTT is the smallest of the round, which needs three samples (Linux). Rounds in recovery are not
+//!    measured, nor is one in which the window did not limit the sender.
 //!  * Q and the windows are real numbers. Fast mode adds the larger of 1/100 and 1/W per segment (Linux).
 //!  * the comparison is with 1/phy itself: ns-3 compares with an integer quotient, which is 0.
 //!  * T follows a drained window, so that it does not lead back into slow start.
-//!  * Linux's counters are changed at every loss and timeout alike; ECN is answered as a loss. Undo gives them back.
+//!  * Linux's counters are changed at every loss and timeout alike; ECN is answered as a
+//!    loss. Undo gives them back.
 
 use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge, SAMPLES};
@@ -151,7 +152,8 @@ mod tests {
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe};
 
-    /// A flow of `w` segments on a path of 0.5 s that has measured a round with `queued` segments in the queue.
+    /// A flow of `w` segments on a path of 0.5 s that has measured a round with
+    /// `queued` segments in the queue.
     fn with_queue(w: f64, queued: f64, given: &[(&str, Value)]) -> Rig {
         let mut rig = Rig::new("yeah", given, w, 2.0);
         rig.ack(1e-6, 0.5, 0.5, true);
@@ -168,8 +170,8 @@ mod tests {
         rig.w() - before
     }
 
-    /// Fast mode while at most 80 segments queue and the delay is at most an eighth of baseRTT; Scalable's growth, but no
-    /// less than Reno's. Slow mode is Reno's.
+    /// Fast mode while at most 80 segments queue and the delay is at most an eighth of baseRTT; Scalable's
+    /// growth, but no less than Reno's. Slow mode is Reno's.
     #[test]
     fn modes() {
         for (w, queued, expected) in [
@@ -214,7 +216,8 @@ mod tests {
         near(rig.t(), 700.0, 1e-4);
     }
 
-    /// One flow: the queue stays at 80 segments or a little more, and there is no loss at a buffer that holds them.
+    /// One flow: the queue stays at 80 segments or a little more, and there is no loss at
+    /// a buffer that holds them.
     #[test]
     fn one_flow_keeps_the_queue_short() {
         for (bdp, base) in [(721.0, 0.6), (4167.0, 0.5)] {
@@ -232,8 +235,8 @@ mod tests {
         }
     }
 
-    /// `reno_count`: half the window at first, one more in each slow round; the drained window does not go below it. It is
-    /// halved by a loss, forgotten after 50 fast rounds, and given back by an undo.
+    /// `reno_count`: half the window at first, one more in each slow round; the drained window does not go
+    /// below it. It is halved by a loss, forgotten after 50 fast rounds, and given back by an undo.
     #[test]
     fn the_window_of_competing_reno_flows() {
         let reno_count = |rig: &Rig| probe(&*rig.cc, "reno_count_segments");

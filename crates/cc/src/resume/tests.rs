@@ -36,8 +36,8 @@ fn phase(rig: &Rig) -> f64 {
     probe(&*rig.cc, "resume_phase")
 }
 
-/// Section 3.3: half of saved_cwnd, 150 segments, paced over the current RTT of 0.5 s: 300 segments a second. PipeSize is what was in
-/// flight. An RTT later the phase is over.
+/// Section 3.3: half of saved_cwnd, 150 segments, paced over the current RTT of 0.5 s: 300 segments a second.
+/// PipeSize is what was in flight. An RTT later the phase is over.
 #[test]
 fn the_window_jumps_to_half_of_the_saved_one_and_is_paced() {
     let rig = jumped(0.5);
@@ -103,8 +103,8 @@ fn a_loss_leads_to_safe_retreat() {
     assert_eq!(rig.cc.needs().recovery, RecoveryWindow::Sender);
 }
 
-/// Section 3.3, "check flight_size": 50 segments were sent in the RTT, 79 with those before; 29 are acknowledged. 50 are no more than
-/// PipeSize, 58, which is the window then.
+/// Section 3.3, "check flight_size": 50 segments were sent in the RTT, 79 with those before; 29 are
+/// acknowledged. 50 are no more than PipeSize, 58, which is the window then.
 #[test]
 fn a_sender_short_of_data_keeps_what_it_used() {
     let mut rig = jumped(0.6);
@@ -115,7 +115,8 @@ fn a_sender_short_of_data_keeps_what_it_used() {
     assert_eq!((rig.w(), phase(&rig)), (58.0, 4.0));
 }
 
-/// Sections 3.2 and 4.2.1: the RTT must be more than half the saved one and at most ten times it; congestion and a changing path end it.
+/// Sections 3.2 and 4.2.1: the RTT must be more than half the saved one and at most ten times it; congestion
+/// and a changing path end it.
 #[test]
 fn a_path_that_is_not_confirmed_is_left_alone() {
     for (rtt, expected) in [(0.3, 4.0), (0.301, 1.0), (6.0, 1.0), (6.001, 4.0)] {

@@ -1,21 +1,25 @@
-//! HyStart as Linux has it: S. Ha, I. Rhee: Taming the elephants: New TCP slow start, Computer Networks 55(9), 2011. Rules and constants
-//! are those of `hystart_update`, `cubictcp_acked` and `hystart_ack_delay` in net/ipv4/tcp_cubic.c (6.18, the start of a round as since
-//! 6.14).
+//! HyStart as Linux has it: S. Ha, I. Rhee: Taming the elephants: New TCP slow start, Computer Networks
+//! 55(9), 2011. Rules and constants are those of `hystart_update`, `cubictcp_acked` and `hystart_ack_delay`
+//! in net/ipv4/tcp_cubic.c (6.18, the start of a round as since 6.14).
 //!
-//! Slow start itself stays as it is. Its threshold becomes the window at the first of two signs, from a window of 16 segments on:
+//! Slow start itself stays as it is. Its threshold becomes the window at the first of two signs, from a
+//! window of 16 segments on:
 //!
 //! | sign      | found when                                                                                         |
 //! |-----------|----------------------------------------------------------------------------------------------------|
 //! | ACK train | ACKs at most 2 ms apart have come for more than (smallest RTT + allowance) / 2 since the round began |
 //! | delay     | the smallest of 9 or more RTTs of the round is above the smallest RTT by more than an eighth of that, within 4 and 16 ms |
 //!
-//! The allowance is the time of four buffers of segmentation offload (64 KiB) at the rate of `tcp_update_pacing_rate`, 1 ms at most.
-//! After a timeout everything begins anew, the smallest RTT included.
+//! The allowance is the time of four buffers of segmentation offload (64 KiB) at the rate of
+//! `tcp_update_pacing_rate`, 1 ms at most. After a timeout everything begins anew, the smallest RTT included.
 //!
 //! Decisions and deviations:
-//!  * an ACK is looked at before its window grows, and the ACK that begins a round belongs to it (HyStart++ has both the other way).
-//!  * the train's threshold is that of a sender without `fq` (`SK_PACING_NONE`): not doubled where a sender paces.
-//!  * the kernel leaves out RTTs of the first second after a fast recovery. They matter only in slow start, so nothing is left out here.
+//!  * an ACK is looked at before its window grows, and the ACK that begins a round belongs to it (HyStart++
+//!    has both the other way).
+//!  * the train's threshold is that of a sender without `fq` (`SK_PACING_NONE`): not
+//!    doubled where a sender paces.
+//!  * the kernel leaves out RTTs of the first second after a fast recovery. They matter only in slow start,
+//!    so nothing is left out here.
 
 use super::SlowStartRule;
 use crate::event::Congestion;
@@ -71,7 +75,8 @@ impl SlowStartRule for Hystart {
         }
     }
 
-    /// A timeout (`bictcp_reset`, `bictcp_hystart_reset`). After another congestion T says that slow start is over.
+    /// A timeout (`bictcp_reset`, `bictcp_hystart_reset`). After another congestion T says
+    /// that slow start is over.
     fn on_congestion(&mut self, flow: &Flow, why: Congestion, _w: &Window, _own: &Cut) {
         if why == Congestion::Timeout {
             *self = Self { round_start: flow.now, train_end: flow.now, ..Self::default() };
@@ -134,8 +139,8 @@ mod tests {
         rig
     }
 
-    /// `HYSTART_DELAY_THRESH(delay_min >> 3)` is 4 ms at 20 ms, 12.5 ms at 100 ms and 16 ms at 500 ms. The ninth RTT of a round is the
-    /// first to be judged. Its ACK meets a window of 16 + 1 + 8 segments.
+    /// `HYSTART_DELAY_THRESH(delay_min >> 3)` is 4 ms at 20 ms, 12.5 ms at 100 ms and 16 ms at 500 ms. The
+    /// ninth RTT of a round is the first to be judged. Its ACK meets a window of 16 + 1 + 8 segments.
     #[test]
     fn a_rise_by_more_than_an_eighth_ends_slow_start_with_the_ninth_ack() {
         for (base, rise) in [(0.020, 0.004), (0.100, 0.0125), (0.500, 0.016)] {
@@ -161,8 +166,9 @@ mod tests {
         assert!(!in_slow_start(&rig));
     }
 
-    /// At 100 ms, and an allowance of 1 ms at most, a train of more than 50 ms counts: ACKs 2 ms apart reach that with the 26th after
-    /// the one that began the round, at 16 + 26 segments. ACKs a little further apart are no train.
+    /// At 100 ms, and an allowance of 1 ms at most, a train of more than 50 ms counts: ACKs 2 ms apart
+    /// reach that with the 26th after the one that began the round, at 16 + 26 segments. ACKs a little
+    /// further apart are no train.
     #[test]
     fn a_train_of_half_the_round_trip_ends_slow_start() {
         for (gap, found) in [(0.002, true), (0.002_001, false)] {
@@ -190,7 +196,8 @@ mod tests {
         assert_eq!((rig.w(), in_slow_start(&rig)), (15.0, true));
     }
 
-    /// `bictcp_reset`: what was the smallest RTT before a timeout is forgotten, and slow start is watched again.
+    /// `bictcp_reset`: what was the smallest RTT before a timeout is forgotten, and
+    /// slow start is watched again.
     #[test]
     fn a_timeout_begins_anew() {
         let mut rig = rounds(0.1, 0.2, 9);

@@ -1,8 +1,9 @@
-//! HyStart++: P. Balasubramanian, Y. Huang, M. Olson: HyStart++: Modified Slow Start for TCP, RFC 9406, 2023. Slow start that
-//! ends when the RTT rises, with a guard against rises that pass.
+//! HyStart++: P. Balasubramanian, Y. Huang, M. Olson: HyStart++: Modified Slow Start for TCP, RFC 9406, 2023.
+//! Slow start that ends when the RTT rises, with a guard against rises that pass.
 //!
-//! Unit: segments; times in nanoseconds. A state machine beside a [`crate::Policy`]: it scales the growth of the policy's slow
-//! start, and decides when slow start is over. The host ([`crate::Windowed`]) owns the window.
+//! Unit: segments; times in nanoseconds. A state machine beside a [`crate::Policy`]: it scales the
+//! growth of the policy's slow start, and decides when slow start is over. The host
+//! ([`crate::Windowed`]) owns the window.
 //!
 //! | stage      | growth per ACK of N bytes           | left                                                               |
 //! |------------|-------------------------------------|--------------------------------------------------------------------|
@@ -10,18 +11,21 @@
 //! | CSS        | min(N, L SMSS) / CSS_GROWTH_DIVISOR | smallest RTT of this round < that on entry: back to slow start; after CSS_ROUNDS rounds: T = W, done |
 //! | done       | as without HyStart++                | never                                                              |
 //!
-//! threshold = max(MIN_RTT_THRESH, min(smallest RTT of the last round / MIN_RTT_DIVISOR, MAX_RTT_THRESH)). A round counts from
-//! N_RTT_SAMPLE samples on. Everything is from section 4.2; the constants, and these rules, from section 4.3:
-//!  * only the first slow start is changed (SHOULD). It ends with the first congestion, or when W reaches T. A congestion that
-//!    proves spurious brings it back, as it brings back T. Restarts after an idle time are RFC 5681's (the MAY is not used).
-//!  * L replaces the sender's own limit on the segments that an ACK counts for (RFC 5681: 1, RFC 3465: 2). A merged report
-//!    counts L for each ACK in it.
+//! threshold = max(MIN_RTT_THRESH, min(smallest RTT of the last round / MIN_RTT_DIVISOR, MAX_RTT_THRESH)). A
+//! round counts from N_RTT_SAMPLE samples on. Everything is from section 4.2; the constants, and these
+//! rules, from section 4.3:
+//!  * only the first slow start is changed (SHOULD). It ends with the first congestion, or when W reaches T.
+//!    A congestion that proves spurious brings it back, as it brings back T. Restarts after an idle time are
+//!    RFC 5681's (the MAY is not used).
+//!  * L replaces the sender's own limit on the segments that an ACK counts for (RFC 5681: 1, RFC 3465: 2). A
+//!    merged report counts L for each ACK in it.
 //!
 //! Decisions where the text leaves room:
 //!  * an ACK makes the window grow before its RTT is looked at, as the order of the text has it.
 //!  * one change of stage per ACK.
 //!  * a round ends with `Ack::round_end`, and the samples of that ACK belong to the round that it closes.
-//!  * answer to congestion is the algorithm's own; the text's "ssthresh = cwnd" is about leaving slow start, not about the cut.
+//!  * answer to congestion is the algorithm's own; the text's "ssthresh = cwnd" is about leaving slow
+//!    start, not about the cut.
 
 use super::SlowStartRule;
 use crate::event::Congestion;
@@ -105,7 +109,8 @@ pub(super) struct HystartPlusPlus {
 }
 
 impl SlowStartRule for HystartPlusPlus {
-    /// The part of `ack` that slow start may grow by, and its divisor; `None` once the first slow start is over.
+    /// The part of `ack` that slow start may grow by, and its divisor; `None` once the
+    /// first slow start is over.
     fn counted(&self, flow: &Flow, ack: &Ack, _counted: &Ack, _w: &Window) -> Option<(Ack, f64)> {
         let divisor = match self.stage {
             HystartStage::SlowStart => 1.0,

@@ -1,14 +1,15 @@
 //! Limited slow start: S. Floyd: Limited Slow-Start for TCP with Large Congestion Windows, RFC 3742, 2004.
 //!
-//! Grade B: the formulas of section 2 from knowledge of the RFC, its draft of 2003 looked up. Unit: segments. In every slow start:
+//! Grade B: the formulas of section 2 from knowledge of the RFC, its draft of 2003 looked up. Unit:
+//! segments. In every slow start:
 //!
 //! | window W                 | growth for each segment acknowledged            |
 //! |--------------------------|-------------------------------------------------|
 //! | W <= max_ssthresh        | one segment                                     |
 //! | above                    | 1/K of one, K = int(W / (0.5 max_ssthresh))     |
 //!
-//! So a window grows by at most max_ssthresh / 2 segments a round trip. Decision: for an algorithm whose own slow start grows by something
-//! else than one segment (Hybla), 1/K of that.
+//! So a window grows by at most max_ssthresh / 2 segments a round trip. Decision: for an algorithm whose own
+//! slow start grows by something else than one segment (Hybla), 1/K of that.
 
 use super::SlowStartRule;
 use crate::report::{Ack, Flow};
@@ -69,8 +70,8 @@ mod tests {
         }
     }
 
-    /// The rest of an ACK that leads to T is passed on to congestion avoidance in full: two of four segments lead from 200 to 200.5 at a
-    /// quarter each (K = 4), the others are left.
+    /// The rest of an ACK that leads to T is passed on to congestion avoidance in full: two of four segments
+    /// lead from 200 to 200.5 at a quarter each (K = 4), the others are left.
     #[test]
     fn what_is_left_at_the_threshold_is_passed_on() {
         let mut rig = rig(200.0, 200.5);

@@ -1,7 +1,8 @@
-//! Rapid Start: K. Oku, M. Welzl: Rapid Startup of Congestion Control, draft-kazuho-ccwg-rapid-start, 2025 and 2026.
+//! Rapid Start: K. Oku, M. Welzl: Rapid Startup of Congestion Control,
+//! draft-kazuho-ccwg-rapid-start, 2025 and 2026.
 //!
-//! Grade A for what it does: read in the draft's repository at commit 00e5ea1, after version 02 (March 2026). Unit: segments; bytes in
-//! recovery.
+//! Grade A for what it does: read in the draft's repository at commit 00e5ea1, after version 02 (March 2026).
+//! Unit: segments; bytes in recovery.
 //!
 //! | state       | rule                                                                                                         |
 //! |-------------|--------------------------------------------------------------------------------------------------------------|
@@ -10,19 +11,20 @@
 //! | congestion  | W = silence_factor W; then W -= ack_factor acknowledged + loss_factor lost, until all in flight is accounted for |
 //! | then        | T = W: congestion avoidance. The full BDP, as it is estimated, is W / beta. CUBIC takes twice that for W_max  |
 //!
-//! With K = 2/3 and the algorithm's own factor beta: silence_factor = loss_factor = beta + K (1 - beta), ack_factor = K (1 - beta). W is
-//! kept above W0 beta / 3, where W0 was the window at the congestion. (In the text of 2025 K was 11/18.)
+//! With K = 2/3 and the algorithm's own factor beta: silence_factor = loss_factor = beta + K (1 - beta),
+//! ack_factor = K (1 - beta). W is kept above W0 beta / 3, where W0 was the window at the congestion. (In the
+//! text of 2025 K was 11/18.)
 //!
 //! Decisions:
 //!  * beta is the cut that the algorithm itself would make at this congestion, over W.
-//!  * W_max is set where CUBIC's own rules would set it to W0, which may be three times the BDP: in `cubic` and `satcp`, by all their rules. With
-//!    fast convergence off it is the estimate itself.
+//!  * W_max is set where CUBIC's own rules would set it to W0, which may be three times the BDP: in `cubic`
+//!    and `satcp`, by all their rules. With fast convergence off it is the estimate itself.
 //!  * "the last round trip" is a window of the first RTT, exact to half of it.
-//!  * the recovery period is over when as much as was in flight has been acknowledged or declared lost, or when loss recovery ends. The
-//!    window holds in it at once, without proportional rate reduction.
+//!  * the recovery period is over when as much as was in flight has been acknowledged or declared lost, or
+//!    when loss recovery ends. The window holds in it at once, without proportional rate reduction.
 //!  * the algorithm's answer to a timeout stays, and so do later slow starts.
-//!  * pacing of the initial window over a full RTT, and the initial window of twice the size that it allows, are left out: pacing is the
-//!    sender's (`pacing`), and `resume_cwnd` is the draft's way to that jump.
+//!  * pacing of the initial window over a full RTT, and the initial window of twice the size that it allows,
+//!    are left out: pacing is the sender's (`pacing`), and `resume_cwnd` is the draft's way to that jump.
 //!  * the bound of an initial window times beta, at which a sender may stop the descent, is left out.
 
 use super::SlowStartRule;
@@ -208,7 +210,8 @@ mod tests {
         }
     }
 
-    /// Three times a round while the RTT stays within 4 ms or a tenth of the smallest, whichever is less, then twice.
+    /// Three times a round while the RTT stays within 4 ms or a tenth of the smallest,
+    /// whichever is less, then twice.
     #[test]
     fn it_triples_until_the_rtt_rises() {
         for (base, within, above) in [(0.600, 0.604, 0.6041), (0.020, 0.022, 0.0221)] {
@@ -226,8 +229,9 @@ mod tests {
         }
     }
 
-    /// By hand for beta 0.5: 90 segments are in flight, and 30 are lost. The window goes to 90 x 5/6 = 75 at once. It falls by 60 / 3 for the
-    /// segments acknowledged and by 30 x 5/6 for those lost, to 30. That is half of the 60 that passed. Then congestion avoidance.
+    /// By hand for beta 0.5: 90 segments are in flight, and 30 are lost. The window goes to 90 x 5/6 = 75 at
+    /// once. It falls by 60 / 3 for the segments acknowledged and by 30 x 5/6 for those lost, to 30. That is
+    /// half of the 60 that passed. Then congestion avoidance.
     #[test]
     fn the_window_ends_at_beta_of_what_passed() {
         let mut rig = rig("reno");
@@ -252,8 +256,9 @@ mod tests {
         near(rig.w(), 15.0, 0.01);
     }
 
-    /// "Handing Over to CUBIC" by hand: of 90 segments 60 passed, so W ends at 0.7 x 60 = 42, the full BDP is 60 and W_max 120, where CUBIC
-    /// alone would keep the 90. Without fast convergence it is the 60. The same if loss recovery ends before all is accounted for.
+    /// "Handing Over to CUBIC" by hand: of 90 segments 60 passed, so W ends at 0.7 x 60 = 42, the full BDP is
+    /// 60 and W_max 120, where CUBIC alone would keep the 90. Without fast convergence it is the 60. The same
+    /// if loss recovery ends before all is accounted for.
     #[test]
     fn cubic_takes_over_with_twice_the_bdp_that_was_found() {
         let fast = |on| ("fast_convergence", Value::Flag(on));

@@ -1,13 +1,14 @@
-//! SEARCH, Slow start Exit At Right CHokepoint: J. Chung, M. A. Kachooei, F. Li, M. Claypool: SEARCH, a New Slow Start Algorithm for TCP
-//! and QUIC, draft-chung-ccwg-search, 2024 to 2026; M. A. Kachooei, J. Chung, F. Li, B. Peters, M. Claypool: SEARCH: Robust TCP Slow Start
-//! Performance over Satellite Networks, IEEE LCN 2023.
+//! SEARCH, Slow start Exit At Right CHokepoint: J. Chung, M. A. Kachooei, F. Li, M. Claypool: SEARCH, a
+//! New Slow Start Algorithm for TCP and QUIC, draft-chung-ccwg-search, 2024 to 2026; M. A. Kachooei, J.
+//! Chung, F. Li, B. Peters, M. Claypool: SEARCH: Robust TCP Slow Start Performance over Satellite
+//! Networks, IEEE LCN 2023.
 //!
-//! Grade A: the rules are those of the authors' module for Linux (`tcp_cubic_search.c`, version 3.1) and for FreeBSD, both read. Unit:
-//! bytes; times in nanoseconds.
+//! Grade A: the rules are those of the authors' module for Linux (`tcp_cubic_search.c`, version 3.1) and for
+//! FreeBSD, both read. Unit: bytes; times in nanoseconds.
 //!
-//! While the queue is empty, slow start delivers twice as much as one round trip ago. From the bottleneck's rate on it does not.
-//! Deliveries are counted up in bins. A window of measurement is 3.5 times the first RTT, in 10 bins. Whenever a bin is over, with the
-//! RTT of this ACK:
+//! While the queue is empty, slow start delivers twice as much as one round trip ago. From the bottleneck's
+//! rate on it does not. Deliveries are counted up in bins. A window of measurement is 3.5 times the first
+//! RTT, in 10 bins. Whenever a bin is over, with the RTT of this ACK:
 //!
 //! | quantity | value                                                                                                          |
 //! |----------|----------------------------------------------------------------------------------------------------------------|
@@ -15,21 +16,25 @@
 //! | expected | twice what was delivered in the window that ended one RTT ago; or what was sent in it (`search_compared`)      |
 //! | leave    | (expected - curr) / expected >= THRESH: T = W                                                                  |
 //!
-//! The window of one RTT ago begins and ends within bins, so counts are interpolated. It needs 10 bins before the shift, and a shift of
-//! less than EXTRA_BINS - 1 bins. Comparing with what was sent is the rule of draft 09 (THRESH 0.26). The older rule is the default, since
-//! the module, the published measurements and the THRESH of 0.35 are of it.
+//! The window of one RTT ago begins and ends within bins, so counts are interpolated. It needs 10 bins before
+//! the shift, and a shift of less than EXTRA_BINS - 1 bins. Comparing with what was sent is the rule of draft
+//! 09 (THRESH 0.26). The older rule is the default, since the module, the published measurements and the
+//! THRESH of 0.35 are of it.
 //!
-//! On leaving, the window is kept (default of the module), or rolled back by what was delivered in the last two initial RTTs, to 10
-//! segments at least (its option `cwnd_rollback`), or set to what was delivered in the last initial RTT, 10 segments at least, so that the
-//! queue drains. The last is the target of the module's version 4; that version lets the window grow by a segment for 16 meanwhile, which
-//! is left out here.
+//! On leaving, the window is kept (default of the module), or rolled back by what was delivered in
+//! the last two initial RTTs, to 10 segments at least (its option `cwnd_rollback`), or set to what
+//! was delivered in the last initial RTT, 10 segments at least, so that the queue drains. The last is
+//! the target of the module's version 4; that version lets the window grow by a segment for 16
+//! meanwhile, which is left out here.
 //!
 //! Decisions:
 //!  * the module counts what is acknowledged cumulatively, this file what is delivered, selectively or not.
 //!  * an ACK is looked at before its window grows. It is looked at in every slow start, as in the module.
-//!  * bytes sent so far are bytes delivered and in flight. That is exact until the first loss, which ends slow start.
-//!  * counting begins anew where the window does not limit the sender (the module: `app_limited`), with the same bins; and after a timeout,
-//!    a restart after a pause, or more than 10 bins without an ACK, with bins of the next RTT.
+//!  * bytes sent so far are bytes delivered and in flight. That is exact until the first
+//!    loss, which ends slow start.
+//!  * counting begins anew where the window does not limit the sender (the module: `app_limited`), with
+//!    the same bins; and after a timeout, a restart after a pause, or more than 10 bins without an ACK,
+//!    with bins of the next RTT.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -154,7 +159,8 @@ impl Search {
         self.ring[0] = so_far(flow);
     }
 
-    /// A bin is over, and perhaps more since the last ACK. False if that was too long ago and counting began anew.
+    /// A bin is over, and perhaps more since the last ACK. False if that was too long ago
+    /// and counting began anew.
     fn close(&mut self, flow: &Flow, index: u64, bin: Span, rtt: Span) -> bool {
         let passed = flow.now.since(self.ends).0 / bin.0 + 1;
         if passed > u64::from(self.constants.bins) {

@@ -1,14 +1,17 @@
-//! Swift Start: C. Partridge, D. Rockwell, M. Allman, R. Krishnan, J. Sterbenz: A Swifter Start for TCP, BBN Technical Report 8339, 2002.
+//! Swift Start: C. Partridge, D. Rockwell, M. Allman, R. Krishnan, J. Sterbenz: A Swifter Start for TCP, BBN
+//! Technical Report 8339, 2002.
 //!
-//! Grade C: only the abstract could be read, and what later papers say of it: the spacing of the first acknowledgements gives the rate of
-//! the bottleneck (packet pair), the window becomes a share of rate times RTT, and its segments are paced over one round trip; then slow
-//! start goes on. Unit: segments. The report's text would decide how the pairs are chosen, which share is taken and when it is given up.
+//! Grade C: only the abstract could be read, and what later papers say of it: the spacing of the first
+//! acknowledgements gives the rate of the bottleneck (packet pair), the window becomes a share of rate times
+//! RTT, and its segments are paced over one round trip; then slow start goes on. Unit: segments. The report's
+//! text would decide how the pairs are chosen, which share is taken and when it is given up.
 //!
 //! Reconstruction:
-//!  * rate: bytes acknowledged over the time since the ACK before, summed over the ACKs of the initial window (four segments at least) and
-//!    leaving out pauses of half an RTT or more, which come from waiting and not from the bottleneck. Bytes are counted, so delayed ACKs do
-//!    no harm.
-//!  * window: `swift_fraction` x rate x smallest RTT, if that is more than W. The share of 1/8 is what later papers name.
+//!  * rate: bytes acknowledged over the time since the ACK before, summed over the ACKs of the initial window
+//!    (four segments at least) and leaving out pauses of half an RTT or more, which come from waiting and not
+//!    from the bottleneck. Bytes are counted, so delayed ACKs do no harm.
+//!  * window: `swift_fraction` x rate x smallest RTT, if that is more than W. The share of
+//!    1/8 is what later papers name.
 //!  * pacing: at that window in one RTT, for one RTT, in which W does not grow.
 //!  * congestion ends it.
 
@@ -138,7 +141,8 @@ mod tests {
         }
     }
 
-    /// An initial window of one segment: the pause of a round trip between the first two ACKs is no spacing of the bottleneck.
+    /// An initial window of one segment: the pause of a round trip between the first two ACKs is no
+    /// spacing of the bottleneck.
     #[test]
     fn pauses_do_not_count() {
         let mut rig = Rig::new("reno", &[(SLOW_START, text(SWIFT))], 1.0, f64::INFINITY);

@@ -1,8 +1,8 @@
-//! The kernel's window, in the kernel's whole numbers: what remains between our real-valued windows and the kernel's, written
-//! down so that it can be checked. Each model gives the recorded windows exactly.
+//! The kernel's window, in the kernel's whole numbers: what remains between our real-valued windows and the
+//! kernel's, written down so that it can be checked. Each model gives the recorded windows exactly.
 //!
-//! These are models of Linux 6.1, written for this test. Where they differ from the algorithm that we have, a comment says
-//! so; docs/oracle.md has the list.
+//! These are models of Linux 6.1, written for this test. Where they differ from the algorithm that we have, a
+//! comment says so; docs/oracle.md has the list.
 
 use crate::oracle::trace::{Acked, State};
 
@@ -131,7 +131,8 @@ impl Module for Vegas {
         self.rtts.take(rtt);
     }
 
-    /// Unlike ours, a retransmission after a timeout makes it forget the base and go on in the middle of the repair.
+    /// Unlike ours, a retransmission after a timeout makes it forget the base and go on in
+    /// the middle of the repair.
     fn sends(&mut self, s: &mut Socket) {
         self.rtts.base = INFINITE;
         self.enter(s, State::Open);
@@ -462,7 +463,8 @@ impl Module for HighSpeed {
             return;
         }
         assert!(s.cwnd <= 347, "the model's table ends at 347 segments");
-        // Unlike ours, the row is looked up only here: a cut after slow start is by the row of the time before.
+        // Unlike ours, the row is looked up only here: a cut after slow start is by
+        // the row of the time before.
         self.row = ROWS.iter().position(|(window, _)| s.cwnd <= *window).unwrap_or(ROWS.len() - 1);
         s.count += self.row as u32 + 1; // unlike ours, once for an ACK, however much it acknowledges
         if s.count >= s.cwnd {

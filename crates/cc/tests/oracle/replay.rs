@@ -1,4 +1,5 @@
-//! Feeds a recorded flow to one of our controllers, or to a model of the kernel's own, and compares the windows.
+//! Feeds a recorded flow to one of our controllers, or to a model of the kernel's own,
+//! and compares the windows.
 
 use bentpipe_cc::registry::{self, Value};
 use bentpipe_cc::{Ack, Congestion, Controller, Event, Flow, Life, Rtt, RttSample, Span, Start, Time};
@@ -50,7 +51,8 @@ fn why(changes: &[Change]) -> Congestion {
     if changes.iter().any(timeout) { Congestion::Timeout } else { Congestion::Loss }
 }
 
-/// A controller on a recorded flow. The kernel's window plays no part: ours runs free from the first ACK to the last.
+/// A controller on a recorded flow. The kernel's window plays no part: ours runs free from
+/// the first ACK to the last.
 struct Ours {
     cc: Box<dyn Controller>,
     flow: Flow,
@@ -118,7 +120,8 @@ impl Ours {
         let asked = step.changes.iter().any(|change| matches!(change, Change::Cut(_)));
         for change in &step.changes {
             match *change {
-                // A timeout in recovery, or a second one: the threshold stays (tcp_input.c, `tcp_enter_loss`).
+                // A timeout in recovery, or a second one: the threshold stays
+                // (tcp_input.c, `tcp_enter_loss`).
                 Change::Entered(State::Loss, _, sent) if !asked => {
                     self.sent += sent;
                     self.flow.reduced = true;

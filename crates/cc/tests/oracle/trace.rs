@@ -63,7 +63,8 @@ pub(crate) struct Acked {
 pub(crate) enum Change {
     /// `ssthresh` was called and answered with this.
     Cut(u32),
-    /// A new state, the window at its beginning, and the bytes by which the highest byte sent advanced before.
+    /// A new state, the window at its beginning, and the bytes by which the highest
+    /// byte sent advanced before.
     Entered(State, u32, u64),
     /// Something is sent while nothing is in flight (CA_EVENT_TX_START), a retransmission also.
     Sends,

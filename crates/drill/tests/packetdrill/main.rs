@@ -1,5 +1,5 @@
-//! Scripts in the language of packetdrill, each a test by its name. The expected values are worked out from the RFCs; the head of
-//! a script names the section.
+//! Scripts in the language of packetdrill, each a test by its name. The expected values are worked out from
+//! the RFCs; the head of a script names the section.
 
 use bentpipe_drill::{Kind, Manner};
 
@@ -53,7 +53,8 @@ fn every_script_is_listed() {
     assert_eq!(files.sum::<usize>(), LISTED);
 }
 
-/// packetdrill itself does not miss packets that no line names, and public scripts ask Linux what we do not have.
+/// packetdrill itself does not miss packets that no line names, and public scripts ask
+/// Linux what we do not have.
 #[test]
 fn a_lenient_run_leaves_what_no_line_names_and_passes_over_what_it_cannot_ask() {
     let text = include_str!("scripts/sack/two_holes_in_order.pkt");

@@ -31,7 +31,8 @@ fn strings(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// A scenario of 20 s with one flow of a packet of 1000 bytes each millisecond over links that have these keys.
+/// A scenario of 20 s with one flow of a packet of 1000 bytes each millisecond over
+/// links that have these keys.
 fn cbr(seed: u64, links: &[&str]) -> String {
     let links: Vec<String> =
         links.iter().enumerate().map(|(i, keys)| format!("[link.l{i}]\n{keys}\n")).collect();

@@ -125,7 +125,8 @@ fn packets_of_one_instant_have_the_time_of_a_port_of_1_gbit_per_s() {
     );
     let micros = |us: u64| Time(us * 1_000);
     let mut late = |due, now| worker.lateness(micros(due), micros(now), 1_500).0 / 1_000;
-    // 1500 bytes take 12 us at 1 Gbit/s. Three packets are due at 1000 us: at 1000, 1012 and 1024 they are on time.
+    // 1500 bytes take 12 us at 1 Gbit/s. Three packets are due at 1000 us: at 1000,
+    // 1012 and 1024 they are on time.
     assert_eq!([late(1_000, 1_010), late(1_000, 1_020), late(1_000, 1_050)], [10, 8, 26]);
     // Packets due at another instant, even a little later, get no such allowance, however long a burst before
     // them took.

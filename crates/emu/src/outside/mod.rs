@@ -1,10 +1,12 @@
-//! A way out of an emulation: an end is joined to the namespace of the calling process (the *host*) by a pair of virtual Ethernet devices,
-//! and its packets leave the host by one named device, with the address of that (network address translation, RFC 3022).
+//! A way out of an emulation: an end is joined to the namespace of the calling process (the *host*) by a pair
+//! of virtual Ethernet devices, and its packets leave the host by one named device, with the address of that
+//! (network address translation, RFC 3022).
 //!
-//! In the host there are for that time: the device `bpnat0` (or the next number) with 10.77.255.1/30, and a table of the kernel's packet
-//! filter, `bentpipe-nat0`, whose rules are about that device and the named one alone. Both are gone with the process, however it
-//! ends: the table belongs to a socket of ours (NFT_TABLE_F_OWNER, Linux 5.12), the device to the namespace of the end. That the named device forwards packets is
-//! up to the caller.
+//! In the host there are for that time: the device `bpnat0` (or the next number) with 10.77.255.1/30, and a
+//! table of the kernel's packet filter, `bentpipe-nat0`, whose rules are about that device and the named one
+//! alone. Both are gone with the process, however it ends: the table belongs to a socket of ours
+//! (NFT_TABLE_F_OWNER, Linux 5.12), the device to the namespace of the end. That the named device forwards
+//! packets is up to the caller.
 
 mod filter;
 
@@ -40,8 +42,8 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// Joins `end` to the namespace of the calling thread; its packets leave that by `interface`. If nothing else may be forwarded that comes
-    /// in by `interface`, say `closed`.
+    /// Joins `end` to the namespace of the calling thread; its packets leave that by `interface`. If nothing
+    /// else may be forwarded that comes in by `interface`, say `closed`.
     pub(crate) fn open(end: &Namespace, interface: &str, closed: bool) -> io::Result<Self> {
         netlink::index(interface)?;
         let (number, name) = new_pair(end.as_fd())?;
@@ -92,7 +94,8 @@ impl Drop for Outside {
     }
 }
 
-/// Makes the pair of devices: one here, the other in the namespace `end`. Gives the number and the name of the one here.
+/// Makes the pair of devices: one here, the other in the namespace `end`. Gives the number and
+/// the name of the one here.
 fn new_pair(end: BorrowedFd<'_>) -> io::Result<(u8, String)> {
     let nothing = [0; 16]; // `struct ifinfomsg`: any kind, no number yet, no flags
     for number in 0..MOST {

@@ -1,7 +1,8 @@
 //! Gives all TCP connections that reach a namespace to one listening socket, whatever port they are for.
 //!
-//! A program of the kind BPF_PROG_TYPE_SK_LOOKUP (Documentation/bpf/prog_sk_lookup.rst, since Linux 5.9), which the kernel asks for a
-//! listening socket. It takes the only socket of a map. Program, map and link go when their descriptors are closed.
+//! A program of the kind BPF_PROG_TYPE_SK_LOOKUP (Documentation/bpf/prog_sk_lookup.rst, since Linux 5.9),
+//! which the kernel asks for a listening socket. It takes the only socket of a map. Program, map and link go
+//! when their descriptors are closed.
 
 use std::io;
 use std::net::TcpListener;

@@ -1,10 +1,12 @@
-//! A performance-enhancing proxy at an end between two links (RFC 3135, section 2.4): it ends the TCP connections that cross it and opens
-//! others in their place, each with a control loop and losses of its own. Everything else is forwarded.
+//! A performance-enhancing proxy at an end between two links (RFC 3135, section 2.4): it ends the TCP
+//! connections that cross it and opens others in their place, each with a control loop and losses of its own.
+//! Everything else is forwarded.
 //!
-//! Programs at the ends see nothing of it: they connect to each other's addresses and have each other's addresses as peers. `routing` brings
-//! TCP packets that arrive at the relay to the relay itself, whatever address they are for; `capture` gives all connections to one listening
-//! socket, whatever port they are for; `socket` lets the relay speak with addresses that are not its own (IP_TRANSPARENT). No netfilter
-//! and no kernel module is needed. `pump` moves the bytes.
+//! Programs at the ends see nothing of it: they connect to each other's addresses and have each other's
+//! addresses as peers. `routing` brings TCP packets that arrive at the relay to the relay itself, whatever
+//! address they are for; `capture` gives all connections to one listening socket, whatever port they are for;
+//! `socket` lets the relay speak with addresses that are not its own (IP_TRANSPARENT). No netfilter and no
+//! kernel module is needed. `pump` moves the bytes.
 
 mod capture;
 mod pump;
@@ -29,10 +31,11 @@ const STACK: usize = 128 * 1024;
 /// How a relay treats the connections that it opens.
 #[derive(Clone, Debug, Default)]
 pub struct RelaySettings {
-    /// Bytes that it holds of one connection and one way: half in the socket that receives, half in the one that sends.
+    /// Bytes that it holds of one connection and one way: half in the socket that receives,
+    /// half in the one that sends.
     pub buffer: u64,
-    /// The kernel's names of the congestion controller with which it sends, the best first; the first that the kernel has is taken. None:
-    /// the kernel's default.
+    /// The kernel's names of the congestion controller with which it sends, the best first; the first that
+    /// the kernel has is taken. None: the kernel's default.
     pub controllers: Vec<String>,
 }
 

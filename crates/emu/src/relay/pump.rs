@@ -32,11 +32,12 @@ impl Way {
         self.from == self.to
     }
 
-    /// Reads, if there is room, and writes what there is if `takes`: the sink has said that it can take it. A window that is closed at one
-    /// end closes that of the other, because nothing is read before everything is written.
+    /// Reads, if there is room, and writes what there is if `takes`: the sink has said that it can
+    /// take it. A window that is closed at one end closes that of the other, because nothing is read
+    /// before everything is written.
     ///
-    /// A sink that is not asked takes more, until its buffer is full, and then nothing before a third of that is free
-    /// (`sk_stream_is_writeable`): the source would send in bursts of that size.
+    /// A sink that is not asked takes more, until its buffer is full, and then nothing before a third of that
+    /// is free (`sk_stream_is_writeable`): the source would send in bursts of that size.
     fn step(
         &mut self,
         mut source: &TcpStream,
@@ -128,7 +129,8 @@ mod tests {
         end.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
     }
 
-    /// A client, a server, and a pump between them, with what it comes to in the end and how many bytes it has moved.
+    /// A client, a server, and a pump between them, with what it comes to in the end and how
+    /// many bytes it has moved.
     fn relayed() -> (TcpStream, TcpStream, thread::JoinHandle<(io::Result<()>, u64)>) {
         let ([client, a], [server, b]) = (pair(), pair());
         let pumping = thread::spawn(move || {

@@ -12,8 +12,8 @@ const FRA_IIFNAME: u16 = 3;
 const FRA_IP_PROTO: u16 = 22;
 const FR_ACT_TO_TBL: u8 = 1;
 
-/// The namespace of the calling thread forwards what comes in by `devices`; but TCP packets are for itself, whatever address they have.
-/// Packets of its own go their usual ways.
+/// The namespace of the calling thread forwards what comes in by `devices`; but TCP packets are for itself,
+/// whatever address they have. Packets of its own go their usual ways.
 pub(crate) fn route_to_itself(devices: &[&str]) -> io::Result<()> {
     let everything = Ipv4Route::to(Ipv4Addr::UNSPECIFIED, 0);
     Ipv4Route { table: TABLE, kind: libc::RTN_LOCAL, ..everything }.add("lo")?;

@@ -1,4 +1,5 @@
-//! The relay's sockets. Addresses that are not those of the machine are theirs by IP_TRANSPARENT (man 7 ip), which needs CAP_NET_ADMIN.
+//! The relay's sockets. Addresses that are not those of the machine are theirs by IP_TRANSPARENT (man 7 ip),
+//! which needs CAP_NET_ADMIN.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
@@ -11,7 +12,8 @@ use super::RelaySettings;
 /// Connections that wait to be taken.
 const BACKLOG: libc::c_int = 1_024;
 
-/// A socket that listens for connections to any address, and the congestion controller of those that come of it.
+/// A socket that listens for connections to any address, and the congestion controller
+/// of those that come of it.
 pub(super) fn listen(settings: &RelaySettings) -> io::Result<(TcpListener, String)> {
     let socket = transparent(settings)?;
     let mut controller = controller(&socket)?;
@@ -27,8 +29,8 @@ pub(super) fn listen(settings: &RelaySettings) -> io::Result<(TcpListener, Strin
     Ok((TcpListener::from(socket), controller))
 }
 
-/// The connection to the one whom the client of `taken` meant, from the client's address. `None` if `stop` came first. Neither socket
-/// blocks afterwards.
+/// The connection to the one whom the client of `taken` meant, from the client's address. `None` if `stop`
+/// came first. Neither socket blocks afterwards.
 pub(super) fn onward(
     taken: &TcpStream,
     stop: BorrowedFd<'_>,
@@ -57,7 +59,8 @@ pub(super) fn onward(
         if error.raw_os_error() != Some(libc::EINPROGRESS) {
             return Err(error);
         }
-        // A client that has given up meanwhile shows itself by an error or a hang-up, which need not be asked for.
+        // A client that has given up meanwhile shows itself by an error or a hang-up,
+        // which need not be asked for.
         let [_, gone, stopped] =
             wait([(socket.as_fd(), libc::POLLOUT), (taken.as_fd(), 0), (stop, libc::POLLIN)])?;
         if stopped {
@@ -93,7 +96,8 @@ pub(super) fn raise(event: &OwnedFd) {
     unsafe { libc::write(event.as_raw_fd(), (&raw const one).cast(), 8) };
 }
 
-/// Waits until something happens at one of these descriptors: what is asked for, an error, or a hang-up. Says at which.
+/// Waits until something happens at one of these descriptors: what is asked for, an error, or
+/// a hang-up. Says at which.
 pub(super) fn wait<const N: usize>(at: [(BorrowedFd<'_>, i16); N]) -> io::Result<[bool; N]> {
     let mut waiting = at.map(|(fd, events)| libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 });
     loop {
@@ -108,10 +112,12 @@ pub(super) fn wait<const N: usize>(at: [(BorrowedFd<'_>, i16); N]) -> io::Result
 
 /// A new socket that may have any address, with the relay's buffers.
 ///
-/// Half of the relay's buffer is for the socket that receives, and half for the one that sends. The kernel doubles what it is given and counts
-/// its own bookkeeping (man 7 socket). It offers half of the receive buffer as window, Linux 6.18 five eighths, clamp or no clamp. `pump`
-/// fills two thirds of the send buffer; three quarters of these are payload once it has been sent. A sender with less room than its window
-/// is short of data, and BBR then does not leave its start-up. FORCE: not bounded by the machine's rmem_max and wmem_max.
+/// Half of the relay's buffer is for the socket that receives, and half for the one that sends. The
+/// kernel doubles what it is given and counts its own bookkeeping (man 7 socket). It offers half of the
+/// receive buffer as window, Linux 6.18 five eighths, clamp or no clamp. `pump` fills two thirds of the
+/// send buffer; three quarters of these are payload once it has been sent. A sender with less room than
+/// its window is short of data, and BBR then does not leave its start-up. FORCE: not bounded by the
+/// machine's rmem_max and wmem_max.
 fn transparent(settings: &RelaySettings) -> io::Result<OwnedFd> {
     // SAFETY: no memory of ours is an argument.
     let socket = owned(unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) })?;

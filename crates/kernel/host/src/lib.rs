@@ -1,5 +1,6 @@
-//! The native programs of `bentpipe-kernel`, compiled for the host and made [`Controller`]s. So the very functions that run in
-//! the kernel can be stepped beside the Rust controllers, and run in the simulator. For tests only.
+//! The native programs of `bentpipe-kernel`, compiled for the host and made [`Controller`]s. So the very
+//! functions that run in the kernel can be stepped beside the Rust controllers, and run in the
+//! simulator. For tests only.
 
 use std::fmt;
 

@@ -138,7 +138,8 @@ fn folded_news_count_like_single_ones() {
     assert_eq!(one.order().cwnd, two.order().cwnd);
 }
 
-/// The kernel's fold is [`Ack::merge`]: what `ack_of` makes of a sum of news is the merger of what it makes of the parts.
+/// The kernel's fold is [`Ack::merge`]: what `ack_of` makes of a sum of news is the merger of
+/// what it makes of the parts.
 #[test]
 fn the_fold_of_the_kernel_is_that_of_the_contract() {
     let sample = |us: u32, rate: u64, limited: u8| News {

@@ -4,9 +4,9 @@ use bentpipe_cc::{
     Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Needs, Rtt, RttSample, Span, Time,
 };
 
-/// Tells a controller what the kernel would: times and RTTs in whole microseconds, the smoothed RTT in eighths of one. An RTT gets
-/// a jitter of up to 15 us: on a path of constant RTT the throughputs of two rounds are often equal but for the rounding of
-/// floats, and this would decide the steps of Vegas-L.
+/// Tells a controller what the kernel would: times and RTTs in whole microseconds, the smoothed RTT in
+/// eighths of one. An RTT gets a jitter of up to 15 us: on a path of constant RTT the throughputs of two
+/// rounds are often equal but for the rounding of floats, and this would decide the steps of Vegas-L.
 #[derive(Debug)]
 pub(crate) struct KernelView<C> {
     inner: C,

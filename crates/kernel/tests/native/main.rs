@@ -1,4 +1,5 @@
-//! The native programs against the Rust controllers: fed the same, their windows stay within a segment at every step.
+//! The native programs against the Rust controllers: fed the same, their windows stay within
+//! a segment at every step.
 
 mod kernel_view;
 mod recorded;

@@ -1,4 +1,5 @@
-//! Both forms of an algorithm as the controller of a simulated flow: the Rust form drives, the native one follows.
+//! Both forms of an algorithm as the controller of a simulated flow: the Rust form
+//! drives, the native one follows.
 
 use bentpipe_cc::{Controller, Start, registry};
 use bentpipe_kernel_host::{NATIVE, Native};

@@ -1,10 +1,12 @@
-//! Streams of acknowledgements as text, a line each, and their replay. examples/record_streams.rs records them.
+//! Streams of acknowledgements as text, a line each, and their replay.
+//! examples/record_streams.rs records them.
 //!
-//! `DT SEGMENTS RTT SRTT FLAGS [UNCOUNTED]` is an ACK: microseconds since the last line, segments delivered, difference to the last
-//! RTT in microseconds (`-` without a sample), difference to the last smoothed RTT in eighths of one, and flags: `e` the ACK ends
-//! a round, `l` the window limits the sender, `c` it echoes a mark, `r` in fast recovery, `t` in the repair after a timeout, `.`
-//! none. UNCOUNTED of the segments may not make the window grow. Other lines are `loss DT FLAGS`, `timeout DT FLAGS`, `ecn DT
-//! FLAGS`, `undo DT FLAGS`, `recovered DT FLAGS`, `idle DT FLAGS`, `rwnd BYTES`; `#` begins a comment.
+//! `DT SEGMENTS RTT SRTT FLAGS [UNCOUNTED]` is an ACK: microseconds since the last line, segments delivered,
+//! difference to the last RTT in microseconds (`-` without a sample), difference to the last smoothed RTT in
+//! eighths of one, and flags: `e` the ACK ends a round, `l` the window limits the sender, `c` it echoes a
+//! mark, `r` in fast recovery, `t` in the repair after a timeout, `.` none. UNCOUNTED of the segments may not
+//! make the window grow. Other lines are `loss DT FLAGS`, `timeout DT FLAGS`, `ecn DT FLAGS`, `undo DT
+//! FLAGS`, `recovered DT FLAGS`, `idle DT FLAGS`, `rwnd BYTES`; `#` begins a comment.
 
 use bentpipe_cc::{Ack, Congestion, Controller, Decision, Flow, Life, Phase, Rtt, RttSample, Span, Time};
 
@@ -30,7 +32,8 @@ pub(crate) struct Step {
     pub(crate) rwnd: u64,
 }
 
-/// Payload bytes of a segment in a replay: many, so that windows in bytes are exact to a millionth of a segment.
+/// Payload bytes of a segment in a replay: many, so that windows in bytes are exact to
+/// a millionth of a segment.
 pub(crate) const MSS: u32 = 1_000_000;
 
 /// Plays steps to a controller, as a sender would.

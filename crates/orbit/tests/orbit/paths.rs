@@ -43,7 +43,8 @@ fn changes(table: &Timetable) -> Vec<(f64, Vec<i64>)> {
 
 #[test]
 fn manila_to_dalian_changes_paths_where_hypatia_does() {
-    // satgenpy/tests/data_to_match/kuiper_630/networkx_path_1173_to_1241.txt and networkx_rtt_1173_to_1241.txt.
+    // satgenpy/tests/data_to_match/kuiper_630/networkx_path_1173_to_1241.txt and
+    // networkx_rtt_1173_to_1241.txt.
     let hypatia = [
         (0.0, vec![184, 183, 217]),
         (18.0, vec![218, 217]),
@@ -63,8 +64,8 @@ fn manila_to_dalian_changes_paths_where_hypatia_does() {
 
 #[test]
 fn saint_petersburg_is_cut_off_when_hypatia_says_so() {
-    // satgenpy/tests/data_to_match/kuiper_630/networkx_path_1229_to_1173.txt. Its ranges are PyEphem's, which differ from ours by up to
-    // 35 m: two of the instants are one step of 0.1 s later there.
+    // satgenpy/tests/data_to_match/kuiper_630/networkx_path_1229_to_1173.txt. Its ranges are PyEphem's, which
+    // differ from ours by up to 35 m: two of the instants are one step of 0.1 s later there.
     let more = json!({"a": {"lat": 59.929_858, "lon": 30.326_228}, "b": {"lat": 14.6042, "lon": 120.9822}});
     let ours = changes(&run(&manila_dalian(&more)));
     let hypatia = [
@@ -108,7 +109,8 @@ fn a_shell_far_out_over_the_equator_is_the_geostationary_satellite_of_the_simula
 
 #[test]
 fn an_elevation_is_that_worked_out_by_hand() {
-    // On the equator, under an equatorial orbit: with psi the angle at the centre, tan e = (cos psi - R / r) / sin psi.
+    // On the equator, under an equatorial orbit: with psi the angle at the centre, tan
+    // e = (cos psi - R / r) / sin psi.
     let mut all = json!({
         "satellites": {"walker": {"planes": 1, "per_plane": 1, "inclination_deg": 0.0, "altitude_km": 1_000.0, "lasers": false}},
         "a": {"lat": 0.0, "lon": 0.0}, "b": {"lat": 0.0, "lon": 0.0}, "duration_s": 1, "step_s": 1,
@@ -209,7 +211,8 @@ fn a_break_follows_a_change_of_access_and_ends_with_a_row() {
 
 #[test]
 fn a_bent_pipe_ends_at_the_gateway_or_goes_on_over_the_ground() {
-    // Gateway at 0 N 10 E, b at 0 N 11 E: a degree of great circle, 111.195 km at 2/3 c, is 0.5564 ms one way.
+    // Gateway at 0 N 10 E, b at 0 N 11 E: a degree of great circle, 111.195 km at
+    // 2/3 c, is 0.5564 ms one way.
     let at = |b: Value| {
         run(&json!({
             "satellites": {"shell": "o3b-mpower"}, "a": {"lat": 0, "lon": 0}, "b": b,

@@ -45,7 +45,8 @@ fn sgp4_is_within_a_metre_of_its_verification_set() {
     assert!(rows > 150, "{rows}");
 }
 
-/// A GEO satellite, one in Molniya's orbit, one in a low orbit with drag: of the verification set. And a shell.
+/// A GEO satellite, one in Molniya's orbit, one in a low orbit with drag: of the
+/// verification set. And a shell.
 fn fleets() -> Vec<(&'static str, Vec<Satellite>)> {
     let mut fleets: Vec<(&str, Vec<Satellite>)> =
         vec![("geostationary", vec![]), ("Molniya", vec![]), ("low with drag", vec![])];

@@ -1,4 +1,5 @@
-//! The program `bentpipe-quic`: a QUIC sender with any controller of the registry, its receiver, and the same in simulated time.
+//! The program `bentpipe-quic`: a QUIC sender with any controller of the registry, its receiver, and
+//! the same in simulated time.
 
 mod own;
 mod receive;

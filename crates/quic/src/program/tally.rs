@@ -5,8 +5,8 @@ use std::time::Duration;
 /// Bytes over time, as the receiver's application read them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
-    /// Nanoseconds since the connection was accepted, and bytes read until then; in order, and not more often than each
-    /// [`Tally::INTERVAL`].
+    /// Nanoseconds since the connection was accepted, and bytes read until then; in order, and not more often
+    /// than each [`Tally::INTERVAL`].
     rows: Vec<(u64, u64)>,
 }
 

@@ -1,7 +1,9 @@
-//! A QUIC transfer in simulated time: two ends of quinn-proto, which does no input or output, over the simulator's directions.
+//! A QUIC transfer in simulated time: two ends of quinn-proto, which does no input or output, over
+//! the simulator's directions.
 //!
-//! Nothing here reads the clock. The same request gives the same report, except for the bytes of keys and identifiers, which are random but
-//! of one length. So what is measured is quinn's transport, with its loss detection and pacing, on the very link that TCP is simulated on.
+//! Nothing here reads the clock. The same request gives the same report, except for the bytes of keys and
+//! identifiers, which are random but of one length. So what is measured is quinn's transport, with its loss
+//! detection and pacing, on the very link that TCP is simulated on.
 
 mod end;
 mod world;
@@ -22,7 +24,8 @@ pub const HEADERS: u16 = 28;
 /// What is to be sent, and over what.
 #[derive(Clone)]
 pub struct Transfer<'a> {
-    /// The direction that data crosses, with the name after which its losses draw, "link/sat/forward" as in a scenario with a link "sat".
+    /// The direction that data crosses, with the name after which its losses draw, "link/sat/forward" as in a
+    /// scenario with a link "sat".
     pub forward: (&'a DirectionPlan, &'a str),
     /// The direction that acknowledgements cross.
     pub reverse: (&'a DirectionPlan, &'a str),
@@ -132,7 +135,8 @@ impl std::fmt::Display for SimulationError {
 /// Sends over a simulated link.
 ///
 /// # Errors
-/// The connection was lost, as after an outage of the link of more than its idle timeout, or a law was broken by a bug.
+/// The connection was lost, as after an outage of the link of more than its idle timeout, or a
+/// law was broken by a bug.
 pub fn run(transfer: &Transfer<'_>) -> Result<Report, SimulationError> {
     #[expect(
         clippy::disallowed_methods,

@@ -13,8 +13,9 @@ use crate::Algorithm;
 const RATE: u64 = 10_000_000;
 /// 10 Mbit/s for 500 ms, in packets of 1500 bytes.
 const BDP: u64 = 416;
-/// The most that an application can get. Datagrams are of 1452 bytes once quinn has found the MTU, and cost 28 bytes of IPv4 and UDP. At
-/// least 26 of them are QUIC's (RFC 9000 section 17.3: first byte, connection ID of 8, packet number of 1; tag of 16).
+/// The most that an application can get. Datagrams are of 1452 bytes once quinn has found the MTU, and cost
+/// 28 bytes of IPv4 and UDP. At least 26 of them are QUIC's (RFC 9000 section 17.3: first byte, connection ID
+/// of 8, packet number of 1; tag of 16).
 const MOST: f64 = RATE as f64 * (1452.0 - 26.0) / (1452.0 + 28.0);
 
 fn direction(one_way: u64, loss: &[LossPlan]) -> DirectionPlan {
@@ -44,8 +45,8 @@ fn ours(id: &str) -> Factory {
     Arc::new(Algorithm::new(id, &[]).expect("registered"))
 }
 
-/// Our Reno and quinn's NewReno are one algorithm (RFC 9002 section 7), as are our CUBIC and quinn's (RFC 8312 and 9438); they differ in
-/// rounding and in CUBIC's constants for the Reno-friendly region.
+/// Our Reno and quinn's NewReno are one algorithm (RFC 9002 section 7), as are our CUBIC and quinn's
+/// (RFC 8312 and 9438); they differ in rounding and in CUBIC's constants for the Reno-friendly region.
 #[test]
 fn reno_and_cubic_do_as_quinns_own() {
     let per = [LossPlan::PacketError(PacketError { rate: 1e-3 })];
@@ -74,7 +75,8 @@ fn reno_and_cubic_do_as_quinns_own() {
     }
 }
 
-/// BBR paces by a rate that is less than window / RTT, which quinn does not know; as a window the rate does what it does under TCP.
+/// BBR paces by a rate that is less than window / RTT, which quinn does not know; as a window the rate
+/// does what it does under TCP.
 #[test]
 fn a_rate_kept_as_a_window_does_as_under_tcp() {
     let scenario = r#"
@@ -97,7 +99,8 @@ fn a_rate_kept_as_a_window_does_as_under_tcp() {
     assert!(rtt < 0.75, "window alone, two BDP, would fill the queue: {rtt}");
 }
 
-/// TCP-STAR was made for this link (PER 1e-3), and keeps most of it where Reno cannot: sqrt(3/2 / PER) = 39 segments of 416 + 416.
+/// TCP-STAR was made for this link (PER 1e-3), and keeps most of it where Reno cannot:
+/// sqrt(3/2 / PER) = 39 segments of 416 + 416.
 #[test]
 fn star_beats_reno_on_a_lossy_geo_link() {
     let link = direction(250, &[LossPlan::PacketError(PacketError { rate: 1e-3 })]);
@@ -118,8 +121,9 @@ fn the_same_request_gives_the_same_report() {
     assert_eq!(a, b);
 }
 
-/// Every algorithm brings a file over a link with losses, whole (the receiver checks each byte), and no faster than the link. The time is
-/// that of a window of two datagrams per round trip at the least: 344 round trips of 42 ms.
+/// Every algorithm brings a file over a link with losses, whole (the receiver checks each byte), and
+/// no faster than the link. The time is that of a window of two datagrams per round trip at the least:
+/// 344 round trips of 42 ms.
 #[test]
 fn every_algorithm_brings_a_file() {
     let link = direction(20, &[LossPlan::PacketError(PacketError { rate: 5e-3 })]);
@@ -131,7 +135,8 @@ fn every_algorithm_brings_a_file() {
     }
 }
 
-/// A queue that marks instead of dropping: quinn tells of the mark, and Reno halves its window without a loss.
+/// A queue that marks instead of dropping: quinn tells of the mark, and Reno halves
+/// its window without a loss.
 #[test]
 fn marks_are_told() {
     let marking = Discipline::Codel(CodelPlan {

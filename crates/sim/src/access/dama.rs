@@ -27,8 +27,9 @@ use crate::scenario::table::keys;
 use crate::scenario::units::Duration;
 
 keys! {
-    /// Demand assignment in frames of slots: the return channel of a VSAT. The rules are those of DVB-RCS2 (ETSI EN 301 545-2 section 9).
-    /// At the start of each frame the terminal asks for what waits (VBDC); a slot carries the bytes that the link's rate sends in it, rounded down.
+    /// Demand assignment in frames of slots: the return channel of a VSAT. The rules are those of DVB-RCS2
+    /// (ETSI EN 301 545-2 section 9). At the start of each frame the terminal asks for what waits (VBDC); a
+    /// slot carries the bytes that the link's rate sends in it, rounded down.
     pub struct Dama {
         /// Length of a frame.
         #[schemars(extend("examples" = ["26.5 ms"]))]
@@ -47,7 +48,8 @@ keys! {
         #[serde(default)]
         #[schemars(range(min = 0, max = 10_000))]
         pub free: u64,
-        /// From the start of the frame in which the terminal asks, to the first frame that may carry what it asks for.
+        /// From the start of the frame in which the terminal asks, to the first frame that
+        /// may carry what it asks for.
         /// Default: the propagation delay of both directions and one frame, in which the hub decides.
         pub grant_delay?: Duration,
     }

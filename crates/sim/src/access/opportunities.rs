@@ -15,7 +15,8 @@ use crate::access::kind::{AccessKeys, AccessRule, PlannedAccess};
 use crate::scenario::error::{Error, quoted_name};
 use crate::scenario::file;
 
-/// Bytes of an opportunity: 1500 of IP and 4 of the tunnel device's header (mahimahi, `LinkQueue::PACKET_SIZE`).
+/// Bytes of an opportunity: 1500 of IP and 4 of the tunnel device's header (mahimahi,
+/// `LinkQueue::PACKET_SIZE`).
 pub const OPPORTUNITY: u64 = 1_504;
 /// Nanoseconds in the unit of the files.
 const MILLISECOND: u64 = 1_000_000;

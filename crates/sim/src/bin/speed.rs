@@ -1,8 +1,9 @@
 //! Runs scenario files and prints the cost of a delivered packet:
 //! `cargo run --release --bin speed -- [--set KEY=VALUE]... FILE...`
 //!
-//! Under `valgrind --tool=callgrind` the instructions of a run are exact and repeatable, whatever else the machine does.
-//! `scripts/instructions.py` compares them with those of the last change. It is no example, since those are built with all that tests need.
+//! Under `valgrind --tool=callgrind` the instructions of a run are exact and repeatable, whatever else the
+//! machine does. `scripts/instructions.py` compares them with those of the last change. It is no example,
+//! since those are built with all that tests need.
 
 use std::time::Instant;
 

@@ -154,8 +154,8 @@ impl Conversation {
         self.tcp.as_ref().map_or(0, |tcp| tcp.sent as u32)
     }
 
-    /// An acknowledgement of this flow arrives on data of the other direction. Returns the byte that it expects next and the right edge of
-    /// its window.
+    /// An acknowledgement of this flow arrives on data of the other direction. Returns the byte that it
+    /// expects next and the right edge of its window.
     pub(crate) fn rides(&mut self, ride: BareAck) -> (u64, u64) {
         let Some(tcp) = &mut self.tcp else { return (0, 0) };
         tcp.acked = ride.ack.max(tcp.acked);
@@ -184,7 +184,8 @@ impl Conversation {
         }
     }
 
-    /// A packet leaves its host. Returns the header fields that the simulation does not need. `back`: bytes sent in the other direction.
+    /// A packet leaves its host. Returns the header fields that the simulation does not need. `back`: bytes
+    /// sent in the other direction.
     pub(crate) fn depart(&mut self, now: Time, packet: &Packet, back: u32) -> Shown {
         let data = self.data(packet);
         if let (Some(tcp), Some((_, end))) = (&mut self.tcp, data) {
@@ -239,7 +240,8 @@ impl Conversation {
         self.tcp.as_ref().map_or((0, 0), |tcp| (tcp.bytes(block.start), tcp.bytes(block.end)))
     }
 
-    /// Writes the headers of a packet, with what it carries and its SACK blocks, to `out`; returns its length with the payload.
+    /// Writes the headers of a packet, with what it carries and its SACK blocks, to `out`; returns its
+    /// length with the payload.
     pub(crate) fn write(&self, packet: &Packet, carried: (&Carried, &Sack), out: &mut Vec<u8>) -> u32 {
         out.clear();
         let [from, to] = if packet.has(ACK) { [1, 0] } else { [0, 1] };
@@ -295,7 +297,8 @@ impl Conversation {
     fn header(&self, tcp: &Connection, packet: &Packet, (carried, sack): (&Carried, &Sack)) -> TcpHeader {
         let shown = carried.shown;
         let ride = self.back.as_ref().filter(|_| is_data(packet)).map(|back| (back, carried.ride));
-        // The sequence space of each end before its data, and all that it has acknowledged once the data is done.
+        // The sequence space of each end before its data, and all that it has
+        // acknowledged once the data is done.
         let [opening, answering] = [self.hosts[0].isn, self.hosts[1].isn];
         let (first, first_back) = (opening.wrapping_add(1), answering.wrapping_add(1));
         let all = first.wrapping_add(tcp.bytes(tcp.acked) as u32);
@@ -475,7 +478,8 @@ mod tests {
         )
     }
 
-    /// A capture shows the packets that the links carry, for every combination of options and every kind of segment.
+    /// A capture shows the packets that the links carry, for every combination of options
+    /// and every kind of segment.
     #[test]
     fn the_simulated_sizes_are_those_of_the_bytes() {
         for (timestamps, recovery) in [
@@ -518,7 +522,8 @@ mod tests {
         }
     }
 
-    /// A SNACK behind the timestamps: two missing from segment 7 on at an acknowledgement of all before 5; then 1 1 0 1.
+    /// A SNACK behind the timestamps: two missing from segment 7 on at an acknowledgement of
+    /// all before 5; then 1 1 0 1.
     #[test]
     fn a_snack_stands_behind_the_other_options() {
         let options = Options::scps();
@@ -539,8 +544,8 @@ mod tests {
         assert_eq!((length, &bytes_of_syn[60..]), (u32::from(syn.size), &[20, 4, 0x40, 0][..]));
     }
 
-    /// RFC 9293 section 3.1 and RFC 791 section 3.1, read by hand. The last segment of 100 000 bytes, segment 69 of 1448, has 88 bytes from
-    /// 99 912 on.
+    /// RFC 9293 section 3.1 and RFC 791 section 3.1, read by hand. The last segment of 100 000 bytes, segment
+    /// 69 of 1448, has 88 bytes from 99 912 on.
     #[test]
     fn numbers_stand_where_the_rfcs_put_them() {
         let options = Options::modern();
@@ -575,7 +580,8 @@ mod tests {
         };
         let all = [Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Congested];
         assert_eq!(all.map(|ecn| second_byte(0, ecn)), [0b00, 0b01, 0b10, 0b11]);
-        // RFC 8622: the six bits before it are 000001, lower effort, of extra segments and of their acknowledgements.
+        // RFC 8622: the six bits before it are 000001, lower effort, of extra segments and
+        // of their acknowledgements.
         assert_eq!([LOW, LOW | ACK].map(|flags| second_byte(flags, Ecn::Ect0)), [0b110, 0b110]);
     }
 }

@@ -8,7 +8,8 @@ use crate::link::packet::Packet;
 
 const NOOP: u8 = 1;
 
-/// Kind 20: the capabilities. Of the first octet the second bit is SNACK; the number of the connection is not used.
+/// Kind 20: the capabilities. Of the first octet the second bit is SNACK; the number of
+/// the connection is not used.
 pub(super) const CAPABILITIES: [u8; 4] = [20, 4, 0x40, 0];
 
 /// The options followed by these bytes.

@@ -19,7 +19,8 @@ pub(super) fn find(plan: &DirectionPlan, seed: u64, name: &str, flows: &[FlowPla
         Class::drawn(flow.priority, stream.uniform())
     };
     let classes = |flow: &FlowPlan| match flow.duplex() {
-        // The data of one direction and the acknowledgements of the other are packets of one connection, one way.
+        // The data of one direction and the acknowledgements of the other are packets of
+        // one connection, one way.
         Some(duplex) if !duplex.opens => {
             [class(&flows[duplex.other], "ack"), class(&flows[duplex.other], "data")]
         }

@@ -38,9 +38,9 @@ const FLOWS_PER_LOOK: usize = 1 << 10;
 /// connection.
 pub type Supply<'a> = dyn FnMut(&str, &str, Start) -> Result<Box<dyn Controller>, String> + 'a;
 
-/// Called once in [`EVENTS_PER_LOOK`] events, and now and then while a run is set up, with the share of simulated time that has passed.
-/// Returning false stops the run. It is called so often that it should do no more than read a flag; anything
-/// that costs more should be done once in many calls.
+/// Called once in [`EVENTS_PER_LOOK`] events, and now and then while a run is set up, with the share of
+/// simulated time that has passed. Returning false stops the run. It is called so often that it should do no
+/// more than read a flag; anything that costs more should be done once in many calls.
 pub type Watch<'a> = dyn FnMut(f64) -> bool + 'a;
 
 /// The state of a run.

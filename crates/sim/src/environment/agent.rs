@@ -1,8 +1,8 @@
 //! The controller of an agent: it measures, and takes its decisions from outside the run.
 //!
 //! Two deadlines divide its life. At the end of a monitor interval it reports what it has measured, and the
-//! run pauses. One nanosecond later it takes the instruction that it has been given meanwhile. So a decision depends
-//! on all that happened until the end of the interval, and is in force just after.
+//! run pauses. One nanosecond later it takes the instruction that it has been given meanwhile. So a decision
+//! depends on all that happened until the end of the interval, and is in force just after.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -89,8 +89,8 @@ impl Agent {
         self.decision.deadline = now + ANSWER;
     }
 
-    /// Takes the instruction that waits. Without one the last decision stays, and the next acknowledgement asks
-    /// again.
+    /// Takes the instruction that waits. Without one the last decision stays, and the next
+    /// acknowledgement asks again.
     fn obey(&mut self) {
         self.decision.deadline = Time::MAX;
         if let Some(instruction) = self.exchange.take_instruction() {

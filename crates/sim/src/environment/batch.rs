@@ -82,8 +82,8 @@ impl Batch {
     }
 
     /// Begins the episodes of `fresh`, and makes a step in each other environment. `actions`: as for
-    /// [`Environment::step`], one environment after the other. With `only_fresh` the other environments rest, and
-    /// nothing is written for them.
+    /// [`Environment::step`], one environment after the other. With `only_fresh` the other environments rest,
+    /// and nothing is written for them.
     ///
     /// # Errors
     /// The first failure by number. The other environments have made their steps.

@@ -1,9 +1,9 @@
 //! An agent that sends datagrams at its rate: nothing is retransmitted, and no window limits it.
 //!
 //! Aurora's own environment (PCC-RL) has such a sender. The receiver acknowledges each datagram that arrives.
-//! An acknowledgement lists all datagrams that have arrived, as one of QUIC does (RFC 9000 section 13.2). So a
-//! lost acknowledgement only delays the news. The path keeps packets in order. So a datagram is declared lost
-//! when one that was sent after it is acknowledged.
+//! An acknowledgement lists all datagrams that have arrived, as one of QUIC does (RFC 9000 section 13.2). So
+//! a lost acknowledgement only delays the news. The path keeps packets in order. So a datagram is declared
+//! lost when one that was sent after it is acknowledged.
 //!
 //! The path consists of the directions of every run. Each promises that the fate of a packet is known when it
 //! goes in, and there is one flow. So a datagram and its acknowledgement cross the whole path at once, in the
@@ -194,7 +194,8 @@ impl Transport for Datagrams {
     }
 }
 
-/// When a packet that enters the first direction at `at` leaves the last one; `None` if it is lost on the way.
+/// When a packet that enters the first direction at `at` leaves the last one; `None`
+/// if it is lost on the way.
 #[inline]
 fn cross(directions: &mut [Direction], mut at: Time, packet: &mut Packet) -> Option<Time> {
     for direction in directions {

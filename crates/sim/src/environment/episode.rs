@@ -33,8 +33,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Begins an episode: the run goes on until every agent has a sample of the round-trip time, or to its end.
-    /// `start`: the first rate of each agent, as a multiple of the rate of the slowest link of its path.
+    /// Begins an episode: the run goes on until every agent has a sample of the round-trip time, or to its
+    /// end. `start`: the first rate of each agent, as a multiple of the rate of the slowest link of its path.
     ///
     /// # Errors
     /// A flow of the settings that is not there, is not one connection or has another controller; a path that
@@ -111,7 +111,8 @@ impl Environment {
         self.drivers[agent].history.iter().copied()
     }
 
-    /// The values of all measures in the last interval of an agent, in the order of [`ALL_MEASURES`](super::ALL_MEASURES).
+    /// The values of all measures in the last interval of an agent, in the order of
+    /// [`ALL_MEASURES`](super::ALL_MEASURES).
     pub fn measures(&self, agent: usize) -> &[f64; MEASURES] {
         &self.drivers[agent].latest
     }

@@ -1,10 +1,11 @@
 //! The measures of a monitor interval, by name: what agents observe, and what rewards consist of.
 //!
-//! The first three are the observation of Aurora (N. Jay, N. Rotman, P. B. Godfrey, M. Schapira, A. Tamar: "A
-//! Deep Reinforcement Learning Perspective on Internet Congestion Control", ICML 2019). Their formulae are
-//! those of the paper's environment, whose sources are public (PCC-RL, `src/common/sender_obs.py`). Two rules differ, since an
-//! interval without acknowledgements is no good news: it keeps the latency of the one before, where
-//! that environment says 0; and the throughput is that of all acknowledged packets, where it leaves out one.
+//! The first three are the observation of Aurora (N. Jay, N. Rotman, P. B. Godfrey, M. Schapira, A. Tamar:
+//! "A Deep Reinforcement Learning Perspective on Internet Congestion Control", ICML 2019). Their formulae
+//! are those of the paper's environment, whose sources are public (PCC-RL, `src/common/sender_obs.py`).
+//! Two rules differ, since an interval without acknowledgements is no good news: it keeps the latency of
+//! the one before, where that environment says 0; and the throughput is that of all acknowledged packets,
+//! where it leaves out one.
 
 use std::ops::RangeInclusive;
 

@@ -1,8 +1,8 @@
 //! Environments for agents that learn: runs in which the controllers of some flows are outside.
 //!
 //! An [`Environment`] is one run that pauses at the end of each step (`episode.rs`). It shows what its agents
-//! observe and earn, and takes their actions. A [`Batch`] advances many of them on several threads. The result
-//! of an environment depends on its scenario, its seed and its actions alone.
+//! observe and earn, and takes their actions. A [`Batch`] advances many of them on several threads. The
+//! result of an environment depends on its scenario, its seed and its actions alone.
 //!
 //! An agent's data is carried by TCP in the run of every other command (`tcp.rs`), or by datagrams over the
 //! same links (`datagrams.rs`). `agent.rs` is the controller inside a TCP sender, `driver.rs` its counterpart

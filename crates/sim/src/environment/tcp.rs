@@ -25,7 +25,8 @@ pub(super) struct TcpTransport {
 }
 
 impl TcpTransport {
-    /// The run of `plan`, in which agents control the flows with these numbers and begin with these instructions.
+    /// The run of `plan`, in which agents control the flows with these numbers and begin
+    /// with these instructions.
     ///
     /// # Errors
     /// As for [`SteppedRun::new`].

@@ -16,7 +16,8 @@ pub(super) trait Transport: fmt::Debug + Send {
     /// Goes on up to `until`, that instant included, but not beyond the end of the run.
     fn advance(&mut self, until: Time) -> Result<(), RunError>;
 
-    /// Goes on until an interval of every agent has ended, or of `any`. Returns the instant, or the end of the run.
+    /// Goes on until an interval of every agent has ended, or of `any`. Returns the
+    /// instant, or the end of the run.
     fn advance_to_report(&mut self, any: bool) -> Result<Time, RunError>;
 
     /// The sender of an agent at the end of an interval, once for each.

@@ -15,7 +15,8 @@ pub(crate) struct Carried {
     /// The DATA_ACK on the acknowledgement of a subflow: the low bits of the next segment that the connection
     /// expects.
     pub(crate) data_ack: u32,
-    /// The acknowledgement that rides on data, if both ends of the connection write. Its SACK blocks are those of the packet.
+    /// The acknowledgement that rides on data, if both ends of the connection write. Its SACK blocks
+    /// are those of the packet.
     pub(crate) ride: BareAck,
     /// What an acknowledgement reports about marks, if it does.
     pub(crate) marks: MarkReport,
@@ -70,7 +71,8 @@ impl Carried {
 }
 
 impl CarriedStore {
-    /// Stores the SACK blocks of an acknowledgement of all before `ack`. Returns their handle and their number.
+    /// Stores the SACK blocks of an acknowledgement of all before `ack`. Returns their
+    /// handle and their number.
     #[inline]
     pub(crate) fn put(&mut self, ack: u64, blocks: impl IntoIterator<Item = Block>) -> (u32, u32) {
         let handle = self.free.pop().unwrap_or_else(|| self.widen());

@@ -1,10 +1,10 @@
 //! Endpoints of a connection whose both ends write: data in one direction carries the acknowledgements of the
 //! other.
 //!
-//! Each direction is a flow of its own with a sender and a receiver. An endpoint is what one host has of them:
-//! the sender of one flow, and the receiver of the other. Every data segment carries an acknowledgement (RFC
-//! 9293 section 3.8.6.3, RFC 1122 section 4.2.3.2). An acknowledgement that is due now waits until the sender
-//! at its host has sent what it may send at this instant, as in Linux (`tcp_data_snd_check` before
+//! Each direction is a flow of its own with a sender and a receiver. An endpoint is what one host has of
+//! them: the sender of one flow, and the receiver of the other. Every data segment carries an acknowledgement
+//! (RFC 9293 section 3.8.6.3, RFC 1122 section 4.2.3.2). An acknowledgement that is due now waits until the
+//! sender at its host has sent what it may send at this instant, as in Linux (`tcp_data_snd_check` before
 //! `tcp_ack_snd_check`). If nothing goes out, the acknowledgement leaves alone. A delayed acknowledgement
 //! leaves alone when its timer expires.
 

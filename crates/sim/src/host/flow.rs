@@ -22,8 +22,8 @@ use bentpipe_tcp::unwrap;
 /// Marks "no timer armed" and "not finished".
 pub(crate) const NEVER: Time = Time::MAX;
 
-/// A TCP connection. The fields that every segment and acknowledgement needs are adjacent. With thousands of connections, most time goes
-/// into fetching their state by cache lines.
+/// A TCP connection. The fields that every segment and acknowledgement needs are adjacent. With thousands of
+/// connections, most time goes into fetching their state by cache lines.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Tcp {
@@ -38,7 +38,8 @@ pub(crate) struct Tcp {
     pub(crate) check: WindowCheck,
 }
 
-/// The traffic of a flow. The tag of the kind comes first, beside the fields that every packet reads, and not inside the connection.
+/// The traffic of a flow. The tag of the kind comes first, beside the fields that every packet reads, and
+/// not inside the connection.
 #[derive(Debug)]
 #[repr(u8)]
 #[expect(
@@ -50,7 +51,8 @@ pub(crate) enum Kind {
     Cbr(Box<CbrSource>),
 }
 
-/// A flow in the engine. Its first cache line holds the fields that every packet needs, and ends where the connection begins.
+/// A flow in the engine. Its first cache line holds the fields that every packet needs, and ends
+/// where the connection begins.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct FlowState {
@@ -166,8 +168,8 @@ impl Tcp {
         }
     }
 
-    /// The acknowledgement of an extra segment, which has low priority (docs/tcp.md). The window that it advertises is not used, because
-    /// it may be older than the window of other acknowledgements.
+    /// The acknowledgement of an extra segment, which has low priority (docs/tcp.md). The window that it
+    /// advertises is not used, because it may be older than the window of other acknowledgements.
     #[cold]
     fn on_extra_ack(&mut self, now: Time, upto: u64, packet: &Packet, carried: &mut CarriedStore) {
         let mut ack =
@@ -293,7 +295,8 @@ impl Tcp {
         Some(control::packet(control, self.sender.options(), flow, hop))
     }
 
-    /// Is the sender on the fast path, with no control segment to send? Never, if others learn of its progress.
+    /// Is the sender on the fast path, with no control segment to send? Never, if
+    /// others learn of its progress.
     #[inline]
     pub(crate) fn is_on_fast_path(&self) -> bool {
         let quiet = |ends: &Ends| ends.alone && ends.active().is_none_or(Active::is_quiet);
@@ -305,7 +308,8 @@ impl Tcp {
         if self.ends.as_deref().is_some_and(Ends::is_closed) { None } else { self.sender.poll(now) }
     }
 
-    /// A segment that opens or closes the connection arrived. Answers arrive at the sending end, other segments at the receiving end.
+    /// A segment that opens or closes the connection arrived. Answers arrive at the sending end, other
+    /// segments at the receiving end.
     #[cold]
     pub(crate) fn on_control(&mut self, now: Time, packet: &Packet) {
         let (Some(ends), Some(signal)) = (&mut self.ends, control::signal(packet)) else { return };
@@ -344,7 +348,8 @@ impl Tcp {
         Some(control::packet(segment, self.sender.options(), flow, hop))
     }
 
-    /// A data segment arrived. Returns true if the receiver acknowledges it now; `packet` is then the acknowledgement, at hop `hop`.
+    /// A data segment arrived. Returns true if the receiver acknowledges it now; `packet` is then the
+    /// acknowledgement, at hop `hop`.
     #[inline(always)]
     pub(crate) fn on_data(
         &mut self,
@@ -443,14 +448,16 @@ impl Tcp {
             self.packet_with_sack(bare, ack.sack.blocks().iter().copied(), flow, hop, carried)
         };
         packet.flags |= if ack.extra { LOW } else { 0 };
-        // Both ends have the same options: what the sender expects in an acknowledgement is what the receiver reports.
+        // Both ends have the same options: what the sender expects in an acknowledgement is
+        // what the receiver reports.
         if self.sender.acks_carry_more() || self.sender.options().snack.is_some() {
             self.tell_more(now, ack, &mut packet, carried);
         }
         packet
     }
 
-    /// Adds to an acknowledgement what it reports besides received segments: a window, holes, counters of marks, a header.
+    /// Adds to an acknowledgement what it reports besides received segments: a window, holes,
+    /// counters of marks, a header.
     #[inline(never)]
     fn tell_more(&mut self, now: Time, ack: &AckSegment, packet: &mut Packet, carried: &mut CarriedStore) {
         if let Some(window) = self.receiver.window() {
@@ -549,7 +556,8 @@ impl FlowState {
         }
     }
 
-    /// The books of packets like `packet` that do not arrive; `None` for segments of handshake and teardown, which are not counted.
+    /// The books of packets like `packet` that do not arrive; `None` for segments of handshake and
+    /// teardown, which are not counted.
     pub(crate) fn missing(&mut self, packet: &Packet) -> Option<&mut Missing> {
         let missing = if packet.has(ACK) { &mut self.missing_acks } else { &mut self.missing_data };
         (!packet.has(CONTROL)).then_some(missing)
@@ -597,9 +605,10 @@ impl FlowState {
         }
     }
 
-    /// When the life of the flow ends in a run that ends at `end`. A connection ends when everything it has sent is acknowledged and it
-    /// sends nothing more. A constant-rate source that stops learns of no arrival. Its life ends when its last packet arrives, so that
-    /// the packets waiting at the stop do not seem to arrive in no time.
+    /// When the life of the flow ends in a run that ends at `end`. A connection ends when everything it has
+    /// sent is acknowledged and it sends nothing more. A constant-rate source that stops learns of no
+    /// arrival. Its life ends when its last packet arrives, so that the packets waiting at the stop do not
+    /// seem to arrive in no time.
     pub(crate) fn life_ends(&self, end: Time) -> Time {
         end.min(match &self.kind {
             Kind::Tcp(tcp) => tcp.done_at,
@@ -620,8 +629,8 @@ mod tests {
     fn a_flow_begins_with_a_line_that_ends_where_the_connection_begins() {
         // The tag is as long as the strictest alignment behind it.
         assert_eq!(offset_of!(FlowState, kind) + align_of::<Kind>(), 64);
-        // The size is an odd number of cache lines: with a power of two, the same fields of all flows would compete for few sets of the
-        // cache.
+        // The size is an odd number of cache lines: with a power of two, the same fields of all flows would
+        // compete for few sets of the cache.
         assert_eq!(size_of::<FlowState>() / 64 % 2, 1);
         let (first, last) = (offset_of!(Tcp, ends), offset_of!(Tcp, receiver) + size_of::<Receiver>());
         assert!(last - first <= 192, "{first} to {last}");

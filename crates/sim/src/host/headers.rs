@@ -8,7 +8,8 @@ use crate::host::flow::Tcp;
 use crate::link::packet::{ECE, HEADER, Packet, RESENT};
 
 impl Tcp {
-    /// As [`Tcp::data_packet`], for a sender that may not be on the fast path: with its header, if segments carry any.
+    /// As [`Tcp::data_packet`], for a sender that may not be on the fast path: with its
+    /// header, if segments carry any.
     #[inline(always)]
     pub(crate) fn any_data_packet(
         &mut self,

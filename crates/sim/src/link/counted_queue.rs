@@ -21,8 +21,8 @@ impl CountedQueue {
         Self { room, backlog: Backlog::new(bytes || matches!(room, QueueLimit::Bytes(_))) }
     }
 
-    /// Takes a packet that comes at `now`, if there is room. The transmitter is free at `free_at`. Returns when
-    /// its transmission begins, or why the packet is refused.
+    /// Takes a packet that comes at `now`, if there is room. The transmitter is free at `free_at`. Returns
+    /// when its transmission begins, or why the packet is refused.
     #[inline(always)]
     pub(super) fn admit(
         &mut self,

@@ -4,9 +4,9 @@
 //! come out, and [`Direction::pop`] gives it, delivered or lost. [`Direction::promises`] says what else a
 //! short cut may rely on.
 //!
-//! Each stage has a file: the queue (`counted_queue.rs`, `arrival_queue.rs`, `departures.rs`), the transmitter
-//! (`transmitter.rs`), the channel with its losses (`channel.rs`), the flight to the far end (`flight.rs`). A
-//! stage knows nothing of the one before.
+//! Each stage has a file: the queue (`counted_queue.rs`, `arrival_queue.rs`, `departures.rs`), the
+//! transmitter (`transmitter.rs`), the channel with its losses (`channel.rs`), the flight to the far end
+//! (`flight.rs`). A stage knows nothing of the one before.
 //!
 //! With a queue that decides on arrival the departure of a packet is known when it arrives. A packet
 //! therefore costs at most one event, its arrival at the far end. A queue that decides at departure holds its

@@ -1,5 +1,5 @@
-//! The laws that hold at one direction of a link. A run that breaks one ends in an error that asks the user to report it: its numbers
-//! cannot be trusted.
+//! The laws that hold at one direction of a link. A run that breaks one ends in an error that asks the user
+//! to report it: its numbers cannot be trusted.
 
 use bentpipe_cc::Time;
 

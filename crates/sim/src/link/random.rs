@@ -11,7 +11,8 @@ pub(crate) struct Stream(Pcg64Mcg);
 impl Stream {
     /// The stream of the source called `name` in the run with this seed.
     pub(crate) fn new(seed: u64, name: &str) -> Self {
-        // FNV-1a over the name, then two rounds of the SplitMix64 finaliser, to fill the generator's 128 bits.
+        // FNV-1a over the name, then two rounds of the SplitMix64 finaliser, to fill
+        // the generator's 128 bits.
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64 ^ mix(seed), |h, b| {
             (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3)
         });

@@ -62,8 +62,9 @@ pub struct TimeLine {
 }
 
 impl TimeLine {
-    /// A time line of these parts, each in order of time. Packets keep their order, handovers leave them alone, and the loss rate is not
-    /// set. `None` if the first step or leg does not begin at 0, or instants go back.
+    /// A time line of these parts, each in order of time. Packets keep their order, handovers
+    /// leave them alone, and the loss rate is not set. `None` if the first step or leg does not
+    /// begin at 0, or instants go back.
     pub fn new(steps: Arc<[Step]>, legs: Arc<[Leg]>, handovers: Arc<[Time]>) -> Option<Self> {
         let ordered = steps.windows(2).all(|s| s[0].at < s[1].at)
             && legs.windows(2).all(|l| l[0].at < l[1].at)

@@ -113,8 +113,9 @@ mod tests {
         // A fifth lost alone: independent losses, 1 / (1 - 0.2) = 1.25 in a row.
         for (rate, length, in_a_row) in [(0.1, 9.0, 9.1111), (0.5, 2.0, 3.0), (0.2, 1.0, 1.25)] {
             let (share, run) = measured(&struck(rate, length, 2_000_000));
-            // The share's variance is that of independent losses times at most (1 + c) / (1 - c), with the correlation c of neighbours,
-            // which is 1 - 1/9.11 - 1/82 = 0.878, 1 - 1/3 - 1/3, and 0: four standard errors.
+            // The share's variance is that of independent losses times at most (1 + c) / (1 - c), with
+            // the correlation c of neighbours, which is 1 - 1/9.11 - 1/82 = 0.878, 1 - 1/3 - 1/3, and
+            // 0: four standard errors.
             let error = 4.0 * (rate * (1.0 - rate) / 2_000_000.0 * 15.4_f64).sqrt();
             assert!((share - rate).abs() < error, "{share}, not {rate}");
             assert!((run / in_a_row - 1.0).abs() < 0.02, "{run}, not {in_a_row}");
@@ -123,7 +124,8 @@ mod tests {
 
     #[test]
     fn lengths_of_runs_are_geometric() {
-        // Runs of 4 that hardly ever touch: a share of 1/4 has one packet, 3/16 two, (3/4)^9 = 7.5 % more than nine.
+        // Runs of 4 that hardly ever touch: a share of 1/4 has one packet, 3/16 two,
+        // (3/4)^9 = 7.5 % more than nine.
         let struck = struck(0.001, 4.0, 20_000_000);
         let runs: Vec<usize> =
             struck.chunk_by(|a, b| a == b).filter(|run| run[0]).map(<[bool]>::len).collect();

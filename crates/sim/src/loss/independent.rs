@@ -7,7 +7,8 @@ use crate::link::random::Stream;
 use crate::loss::kind::{LossRule, Per, PlannedLoss};
 use crate::scenario::table::keys;
 
-/// Makes the keys of independent errors. A line: their name, what they strike, and what users read of them and of their rate.
+/// Makes the keys of independent errors. A line: their name, what they strike, and what users read
+/// of them and of their rate.
 macro_rules! independent_errors {
     ($($name:ident per $per:ident: $about:literal, $rate:literal;)*) => {$(
         keys! {

@@ -111,7 +111,8 @@ impl LossModel {
         self.rule.set_rate(rate, &mut self.random);
     }
 
-    /// Is the next packet, of `size` bytes and fully sent at `sent`, lost? Call once for each packet, in order.
+    /// Is the next packet, of `size` bytes and fully sent at `sent`, lost? Call once
+    /// for each packet, in order.
     pub(crate) fn strikes(&mut self, sent: Time, size: u16) -> bool {
         self.rule.strikes(sent, size, &mut self.random)
     }

@@ -1,10 +1,11 @@
 //! Positions of ground stations and a geostationary satellite, and the time that light takes between them.
 //!
-//! Earth is the WGS 84 ellipsoid (NGA.STND.0036: a = 6378.137 km, 1/f = 298.257223563), with stations on its surface. The satellite circles
-//! the equator at radius 42164.17 km, that of one sidereal day (Maral, Bousquet, Sun: Satellite Communications Systems, section 2.2). A
-//! sphere of mean radius would put the point under the satellite 7 km too far away; the ellipsoid costs only a square root. Refraction and
-//! the atmosphere's delay (below 0.1 us) are left out. A bent-pipe satellite repeats what it receives, so a hop costs its length divided by
-//! c and nothing else.
+//! Earth is the WGS 84 ellipsoid (NGA.STND.0036: a = 6378.137 km, 1/f = 298.257223563), with stations on its
+//! surface. The satellite circles the equator at radius 42164.17 km, that of one sidereal day (Maral,
+//! Bousquet, Sun: Satellite Communications Systems, section 2.2). A sphere of mean radius would put the point
+//! under the satellite 7 km too far away; the ellipsoid costs only a square root. Refraction and the
+//! atmosphere's delay (below 0.1 us) are left out. A bent-pipe satellite repeats what it receives, so a hop
+//! costs its length divided by c and nothing else.
 
 use std::f64::consts::PI;
 
@@ -58,10 +59,11 @@ fn sin_cos(degrees: f64) -> (f64, f64) {
 
 /// The geostationary satellite above `longitude` as `station` sees it.
 ///
-/// Both are placed in Earth-centred coordinates, x to longitude 0, z to the north pole. With e^2 = 2 f - f^2 and
-/// N = a / sqrt(1 - e^2 sin^2 lat), the station is at N (cos lat cos lon, cos lat sin lon, (1 - e^2) sin lat).
-/// Its vertical is (cos lat cos lon, cos lat sin lon, sin lat). The elevation is the angle between the ray and the plane across the
-/// vertical. (Hofmann-Wellenhof, Lichtenegger, Wasle: GNSS, 8.2.)
+/// Both are placed in Earth-centred coordinates, x to longitude 0, z to the north pole. With
+/// e^2 = 2 f - f^2 and N = a / sqrt(1 - e^2 sin^2 lat), the station is at N (cos lat cos lon, cos lat
+/// sin lon, (1 - e^2) sin lat). Its vertical is (cos lat cos lon, cos lat sin lon, sin lat). The
+/// elevation is the angle between the ray and the plane across the vertical. (Hofmann-Wellenhof,
+/// Lichtenegger, Wasle: GNSS, 8.2.)
 pub fn geo_look(station: &Station, longitude: Longitude) -> Look {
     let (sin_lat, cos_lat) = sin_cos(station.lat);
     let (sin_lon, cos_lon) = sin_cos(station.lon);
@@ -111,7 +113,8 @@ mod tests {
 
     #[test]
     fn at_forty_degrees_north() {
-        // Sphere of 6378 km: range sqrt(R^2 + r^2 - 2 R r cos 40) = 37503 km. Elevation atan((cos 40 - R/r) / sin 40) = 43.72 deg.
+        // Sphere of 6378 km: range sqrt(R^2 + r^2 - 2 R r cos 40) = 37503 km. Elevation atan((cos
+        // 40 - R/r) / sin 40) = 43.72 deg.
         let station = look(40.0, -74.0, -74.0);
         close(station.range_km, 37_503.0, 12.0);
         close(station.elevation_deg, 43.72, 0.1);

@@ -1,7 +1,7 @@
 //! Ground stations that a scenario may name without defining them.
 //!
-//! Beijing, New York, Shanghai and New Delhi are where the papers put them. The others are the cities' coordinates to a tenth of a degree
-//! (11 km), which changes a delay by less than 40 us.
+//! Beijing, New York, Shanghai and New Delhi are where the papers put them. The others are the cities'
+//! coordinates to a tenth of a degree (11 km), which changes a delay by less than 40 us.
 
 use crate::orbit::geostationary::Station;
 

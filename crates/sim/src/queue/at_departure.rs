@@ -82,8 +82,8 @@ pub(crate) struct Scheduled {
 }
 
 impl Scheduled {
-    /// An empty queue for `rule`. `thinning`: how many plain acknowledgements of a flow may wait. `by_turns`: the
-    /// transmitter sends only at opportunities. Waiting packets are dropped at `flushes`.
+    /// An empty queue for `rule`. `thinning`: how many plain acknowledgements of a flow may wait. `by_turns`:
+    /// the transmitter sends only at opportunities. Waiting packets are dropped at `flushes`.
     pub(crate) fn new(
         rule: Box<dyn AtDeparture>,
         thinning: Option<u32>,

@@ -24,8 +24,8 @@ use crate::scenario::units::{Duration, QueueSize};
 const MEMORY: u64 = 16;
 
 keys! {
-    /// Controlled delay (RFC 8289). First in, first out; packets are dropped or marked at the head when they have waited
-    /// too long for a whole interval.
+    /// Controlled delay (RFC 8289). First in, first out; packets are dropped or marked at the head when they
+    /// have waited too long for a whole interval.
     pub struct Codel {
         /// Room, the packet in transmission not counted.
         pub limit: QueueSize = QueueSize::Bdp(1.0),
@@ -266,8 +266,9 @@ mod tests {
 
     #[test]
     fn drops_follow_the_control_law() {
-        // 5000 packets come at once and leave one a millisecond. From 5 ms on they have waited too long, for a whole interval
-        // at 105 ms. Then t + 100/sqrt(count), rounded up to the next packet: 205, then 205 + 70.71 = 275.71,
+        // 5000 packets come at once and leave one a millisecond. From 5 ms on they have waited too long,
+        // for a whole interval at 105 ms. Then t + 100/sqrt(count), rounded up to the next packet: 205,
+        // then 205 + 70.71 = 275.71,
         // + 57.74 = 333.45, + 50 = 383.45, + 44.72 = 428.17, + 40.82 = 468.99, + 37.80 = 506.79, + 35.36 = 542.14.
         let (mut bench, mut fifo, mut times) = (Bench::default(), Fifo::default(), Vec::new());
         for _ in 0..5000 {
@@ -305,8 +306,9 @@ mod tests {
     #[test]
     fn drops_that_begin_again_soon_begin_at_the_rate_that_they_had_reached() {
         let first = [100, 200, 271, 329, 379];
-        // Five drops; the next would have come at 423.2. Good at 400, bad from 401: drops from 501, and as that is within 16
-        // intervals of 423.2, count is 5 - 1 = 4: 501 + 50, then + 44.7 = 595.7, + 40.8 = 636.5.
+        // Five drops; the next would have come at 423.2. Good at 400, bad from 401: drops from 501, and as
+        // that is within 16 intervals of 423.2, count is 5 - 1 = 4: 501 + 50,
+        // then + 44.7 = 595.7, + 40.8 = 636.5.
         let mut bench = Bench::default();
         assert_eq!(bench.drops(0..400, 10), first);
         assert!(bench.drops(400..401, 0).is_empty());

@@ -74,8 +74,8 @@ impl Context<'_> {
         times * self.rate.0 as f64 * self.rtt.secs()
     }
 
-    /// The room of a queue. A bandwidth-delay product is rate x base round-trip time in packets of the flows' largest size,
-    /// rounded, at least [`MIN_BDP_PACKETS`].
+    /// The room of a queue. A bandwidth-delay product is rate x base round-trip time in packets of the flows'
+    /// largest size, rounded, at least [`MIN_BDP_PACKETS`].
     pub(crate) fn limit(&mut self, size: QueueSize) -> QueueLimit {
         let Self { link, wire, .. } = *self;
         match size {
@@ -114,7 +114,8 @@ impl Context<'_> {
         }
     }
 
-    /// The room of a queue whose limit may be a time, and that time. Where the rate changes, the room is that of the highest.
+    /// The room of a queue whose limit may be a time, and that time. Where the rate changes, the
+    /// room is that of the highest.
     pub(crate) fn room(&mut self, room: QueueRoom) -> (QueueLimit, Option<Span>) {
         let time = match room {
             QueueRoom::Size(size) => return (self.limit(size), None),

@@ -1,9 +1,9 @@
 //! Drop from front: drop-tail with the drops at the head (Lakshman, Neidhardt and Ott 1996).
 //!
-//! In place of a packet that finds no room, the packets that have waited longest are dropped, until there is room for
-//! it. The packet in transmission stays. The receiver notices a loss earlier than with drop-tail, by the time in
-//! which the queue empties. A packet that is larger than the whole room is dropped itself. With a limit in packets
-//! these are the rules of ns-2's `drop_front_` and of Linux's `pfifo_head_drop`.
+//! In place of a packet that finds no room, the packets that have waited longest are dropped, until there is
+//! room for it. The packet in transmission stays. The receiver notices a loss earlier than with drop-tail, by
+//! the time in which the queue empties. A packet that is larger than the whole room is dropped itself. With a
+//! limit in packets these are the rules of ns-2's `drop_front_` and of Linux's `pfifo_head_drop`.
 //!
 //! A measurement of one-way delays and losses reports that Starlink's access network drops from the front
 //! (arXiv:2605.27717).
@@ -26,8 +26,8 @@ keys! {
     /// First in, first out: packets at the head are dropped until there is room for the packet that enters.
     /// Measurements of delay and loss report that Starlink's access network does so (arXiv:2605.27717).
     pub struct DropFront {
-        /// Room, the packet in transmission not counted. As a time, the bytes that the link sends in it at the rate of the instant; in an outage,
-        /// at the last rate before it.
+        /// Room, the packet in transmission not counted. As a time, the bytes that the link sends in it at
+        /// the rate of the instant; in an outage, at the last rate before it.
         pub limit: QueueRoom = QueueRoom::Size(QueueSize::Bdp(1.0)),
     }
 }
@@ -108,8 +108,9 @@ mod tests {
     use crate::queue::{Discipline, DropTailPlan};
     use crate::resolve::plan::DirectionPlan;
 
-    /// Packets of these sizes come at 0 to a link of 12 Mbit/s, on which 1500 bytes take 1 ms. The numbers of those
-    /// that are dropped, in the order of the drops, and the numbers of those that arrive, with the instants in us.
+    /// Packets of these sizes come at 0 to a link of 12 Mbit/s, on which 1500 bytes take 1 ms. The
+    /// numbers of those that are dropped, in the order of the drops, and the numbers of those that
+    /// arrive, with the instants in us.
     fn pass(discipline: Discipline, queue: QueueLimit, sizes: &[u16]) -> (Vec<u32>, Vec<(u32, u64)>) {
         let plan = DirectionPlan { discipline, ..DirectionPlan::plain(12_000_000, Span::ZERO, queue) };
         let mut link = Direction::new(&plan, 1, "x/forward");
@@ -148,8 +149,8 @@ mod tests {
 
     #[test]
     fn as_many_packets_go_as_the_bytes_of_the_arriving_one_need() {
-        // Of 3000 bytes, 1, 2 and 3 take all. 4 needs 1500, so 1 and 2 go: 1000 + 1500 remain. 5 needs 500: it fits.
-        // 6 is larger than the room and drops nothing else. 7 needs 3000: 3, 4 and 5 go.
+        // Of 3000 bytes, 1, 2 and 3 take all. 4 needs 1500, so 1 and 2 go: 1000 + 1500 remain. 5 needs 500:
+        // it fits. 6 is larger than the room and drops nothing else. 7 needs 3000: 3, 4 and 5 go.
         let sizes = [1_500, 1_000, 1_000, 1_000, 1_500, 500, 3_001, 3_000];
         let (dropped, arrived) = front(QueueLimit::Bytes(3_000), &sizes);
         assert_eq!(dropped, [1, 2, 6, 3, 4, 5]);

@@ -15,8 +15,8 @@ use crate::scenario::units::{QueueRoom, QueueSize};
 keys! {
     /// First in, first out: a packet that finds no room is dropped.
     pub struct DropTail {
-        /// Room, the packet in transmission not counted. As a time, the bytes that the link sends in it at the rate of the instant; in an outage,
-        /// at the last rate before it.
+        /// Room, the packet in transmission not counted. As a time, the bytes that the link sends in it at
+        /// the rate of the instant; in an outage, at the last rate before it.
         pub limit: QueueRoom = QueueRoom::Size(QueueSize::Bdp(1.0)),
     }
 }

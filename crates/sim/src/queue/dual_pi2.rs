@@ -1,27 +1,34 @@
 //! DualPI2: two coupled queues (De Schepper, Briscoe and White, RFC 9332, appendix A).
 //!
-//! Packets of L4S transports, ECT(1) or marked already, wait in a queue of their own, in which marks begin at a delay of about a
-//! millisecond. All others are classic. The PI2 controller moves a base probability p' by the longer delay of both queues. A
-//! classic packet is dropped or marked with p_C = p'^2, and an L4S packet marked with p_CL = k p' at least, so that a flow whose
-//! rate falls with the square root of its loss and one whose rate falls with its marks share the link evenly.
+//! Packets of L4S transports, ECT(1) or marked already, wait in a queue of their own, in which marks begin at
+//! a delay of about a millisecond. All others are classic. The PI2 controller moves a base probability p' by
+//! the longer delay of both queues. A classic packet is dropped or marked with p_C = p'^2, and an L4S packet
+//! marked with p_CL = k p' at least, so that a flow whose rate falls with the square root of its loss and one
+//! whose rate falls with its marks share the link evenly.
 //!
-//! [`DualPi2State::update`] is the RFC's dualpi2_update, `dequeue` its dualpi2_dequeue with the edge cases of appendix A.2,
-//! [`Side::recurs`] its recur, which spaces marks evenly without a random number, and [`DualPi2::ramp`] its laqm.
+//! [`DualPi2State::update`] is the RFC's dualpi2_update, `dequeue` its dualpi2_dequeue with the edge cases of
+//! appendix A.2, [`Side::recurs`] its recur, which spaces marks evenly without a random number, and
+//! [`DualPi2::ramp`] its laqm.
 //!
 //! Decisions where the RFC leaves a choice:
-//!  * The scheduler is weighted round robin by bytes: while both queues hold packets, the classic one gets its share. It bounds
-//!    what either queue can take from the other, and it is what Linux does. The time-shifted FIFO bounds neither.
-//!  * Delays are measured by time stamps: at an update that of the packet at the head, at departure that of the packet itself.
-//!  * The constants of PI2 are keys, as those of PIE. The defaults are those of Linux; RFC 9332 derives them from the longest
-//!    round trip: alpha = 0.1 T_UPDATE / RTT_max^2 and beta = 0.3 / RTT_max.
-//!  * Linux's sch_dualpi2.c, as the L4S team published it, never marks or drops while fewer than two MTUs wait in both queues (`must_drop`),
-//!    and begins the round robin anew with a credit of one MTU times the difference of the weights. The RFC's pseudo-code has neither, and is
-//!    followed: on links of a few Mbit/s, where one packet takes longer than `step`, an L4S flow may be marked more than by Linux. With both
-//!    exempt below two MTUs of 1,514 bytes, at 2 Mbit/s and 40 ms, Prague beside CUBIC has 1.20 Mbit/s instead of 0.81, and alone a median
-//!    RTT of 55 ms instead of 48; at 10 Mbit/s and above the shares move by 1 %.
+//!  * The scheduler is weighted round robin by bytes: while both queues hold packets, the classic one gets
+//!    its share. It bounds what either queue can take from the other, and it is what Linux does. The
+//!    time-shifted FIFO bounds neither.
+//!  * Delays are measured by time stamps: at an update that of the packet at the head, at departure
+//!    that of the packet itself.
+//!  * The constants of PI2 are keys, as those of PIE. The defaults are those of Linux; RFC 9332 derives them
+//!    from the longest round trip: alpha = 0.1 T_UPDATE / RTT_max^2 and beta = 0.3 / RTT_max.
+//!  * Linux's sch_dualpi2.c, as the L4S team published it, never marks or drops while fewer than two MTUs
+//!    wait in both queues (`must_drop`), and begins the round robin anew with a credit of one MTU times
+//!    the difference of the weights. The RFC's pseudo-code has neither, and is followed: on links of a
+//!    few Mbit/s, where one packet takes longer than `step`, an L4S flow may be marked more than by
+//!    Linux. With both exempt below two MTUs of 1,514 bytes, at 2 Mbit/s and 40 ms, Prague beside CUBIC
+//!    has 1.20 Mbit/s instead of 0.81, and alone a median RTT of 55 ms instead of 48; at 10 Mbit/s and
+//!    above the shares move by 1 %.
 //!  * A queue of one L4S packet, the one that leaves, is not marked for its own delay (Th_len).
-//!  * Updates fall on multiples of T_UPDATE from the start of the run. They are made before the next packet comes or leaves;
-//!    nothing else looks at the probability, and between two such instants both heads stay where they are.
+//!  * Updates fall on multiples of T_UPDATE from the start of the run. They are made before the next
+//!    packet comes or leaves; nothing else looks at the probability, and between two such instants both
+//!    heads stay where they are.
 
 use bentpipe_cc::{Span, Time};
 
@@ -37,18 +44,21 @@ use crate::scenario::table::keys;
 use crate::scenario::units::{Duration, QueueSize};
 
 keys! {
-    /// Two coupled queues (RFC 9332). Packets of flows with `ect1` wait for a millisecond or so and are marked early. Those of all
-    /// other flows are dropped, or marked if the flow has `ecn`, with a probability that follows the waiting time. A flow whose
-    /// window falls with the share of its marks gets about the rate of one that is dropped.
+    /// Two coupled queues (RFC 9332). Packets of flows with `ect1` wait for a millisecond or so and are
+    /// marked early. Those of all other flows are dropped, or marked if the flow has `ecn`, with a
+    /// probability that follows the waiting time. A flow whose window falls with the share of its marks gets
+    /// about the rate of one that is dropped.
     #[derive(Copy)]
     pub struct DualPi2 {
-        /// Room of both queues together, the packet in transmission not counted (RFC 9332: 250 ms of the rate).
+        /// Room of both queues together, the packet in transmission not counted
+        /// (RFC 9332: 250 ms of the rate).
         pub limit: QueueSize = QueueSize::Bdp(1.0),
         /// Waiting time of classic packets that it aims at.
         pub target: Duration = Duration(Span::from_millis(15)),
         /// Time between two computations of the base probability, at least 100 us.
         pub update: Duration = Duration(Span::from_millis(16)),
-        /// Weight of the distance from the target, per second. RFC 9332: 0.1 `update` / R^2, R being the longest round trip.
+        /// Weight of the distance from the target, per second. RFC 9332: 0.1 `update` / R^2, R
+        /// being the longest round trip.
         #[schemars(range(min = 0.0, max = 1000.0))]
         pub alpha: f64 = 0.16,
         /// Weight of the change between two computations, per second. RFC 9332: 0.3 / R.
@@ -59,8 +69,8 @@ keys! {
         pub coupling: f64 = 2.0,
         /// Waiting time at which marks of L4S packets begin.
         pub step: Duration = Duration(Span::from_millis(1)),
-        /// By how much longer an L4S packet waits that is always marked; between the two the probability climbs (RFC 9332: a
-        /// step of 800 us and a ramp of 400 us).
+        /// By how much longer an L4S packet waits that is always marked; between the two the probability
+        /// climbs (RFC 9332: a step of 800 us and a ramp of 400 us).
         pub ramp: Duration = Duration(Span::ZERO),
         /// Part of the rate that classic packets get at least while both kinds wait.
         #[schemars(range(min = 0.0, max = 1.0))]
@@ -108,7 +118,8 @@ impl DualPi2 {
         }
     }
 
-    /// From this p_C on, classic packets are dropped even if they could be marked: p_Cmax. L4S packets are always marked then.
+    /// From this p_C on, classic packets are dropped even if they could be marked: p_Cmax. L4S
+    /// packets are always marked then.
     fn most_classic(&self) -> f64 {
         (1.0 / (self.coupling * self.coupling)).min(1.0)
     }

@@ -38,8 +38,8 @@ keys! {
         pub queues: u32 = 1_024,
         /// What a queue may send in a round.
         pub quantum: Size = Size(1_514),
-        /// Marks packets of flows with `ecn` where CoDel would drop them; a lack of room still drops. Off unless given, as for
-        /// every queue here (RFC 8290 section 5.2: on).
+        /// Marks packets of flows with `ecn` where CoDel would drop them; a lack of room still drops. Off
+        /// unless given, as for every queue here (RFC 8290 section 5.2: on).
         pub ecn: bool = false,
     }
 }
@@ -401,8 +401,8 @@ mod tests {
         let mut bench = Bench::new(10_240);
         (0..100).for_each(|_| bench.push(0, 1000));
         assert_eq!(bench.flows(9), [0; 9]);
-        // 1514 bytes are two packets of 1000 (514 are left after the first); for the third it waits its turn behind a, which
-        // has 6 x 1514 - 9 x 1000 = 84 bytes left of its own.
+        // 1514 bytes are two packets of 1000 (514 are left after the first); for the third it waits its turn
+        // behind a, which has 6 x 1514 - 9 x 1000 = 84 bytes left of its own.
         (0..3).for_each(|_| bench.push(1, 1000));
         assert_eq!(bench.flows(7), [1, 1, 0, 1, 0, 0, 0]);
     }
@@ -412,7 +412,8 @@ mod tests {
         let mut bench = Bench::new(10_240);
         (0..100).for_each(|_| bench.push(0, 500));
         assert_eq!(bench.flows(4), [0; 4]);
-        // New, b goes first; found empty, it goes behind a, which has 2 x 1514 - 5 x 500 = 528 bytes left: two packets.
+        // New, b goes first; found empty, it goes behind a, which has
+        // 2 x 1514 - 5 x 500 = 528 bytes left: two packets.
         bench.push(1, 300);
         assert_eq!(bench.flows(2), [1, 0]);
         bench.push(1, 300);
@@ -460,7 +461,8 @@ mod tests {
         bench.push(0, 760);
         bench.push(1, 1480);
         assert_eq!((bench.store.verdicts.dropped, bench.fq.bytes), (0, 3000));
-        // Half of the fattest queue, 760 bytes, is less than the 1490 for which there is no room; the new packet goes, too.
+        // Half of the fattest queue, 760 bytes, is less than the 1490 for which there is no room;
+        // the new packet goes, too.
         bench.push(2, 1490);
         assert_eq!((bench.store.verdicts.dropped, bench.fq.bytes), (2, 2240));
         // So does one that is larger than all room.

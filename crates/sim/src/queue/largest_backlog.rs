@@ -5,8 +5,8 @@ const QUEUE_BITS: u32 = 16;
 /// The largest number of a queue.
 const LAST: u32 = (1 << QUEUE_BITS) - 1;
 
-/// A tournament of queues by their bytes. Node 1 is the root, the children of node n are 2n and 2n + 1, and a node is the larger of its
-/// children. Among equals the first queue wins.
+/// A tournament of queues by their bytes. Node 1 is the root, the children of node n are 2n and 2n + 1, and a
+/// node is the larger of its children. Among equals the first queue wins.
 #[derive(Debug, Default)]
 pub(super) struct LargestBacklog {
     nodes: Vec<u64>,

@@ -32,7 +32,8 @@ pub(crate) struct Arrival {
     pub(crate) waiting_packets: u64,
     /// Their bytes, where the limit or the rule counts bytes.
     pub(crate) waiting_bytes: u64,
-    /// When the transmitter will have sent, or has sent, all that it has taken; an estimate in front of a link layer.
+    /// When the transmitter will have sent, or has sent, all that it has taken; an estimate
+    /// in front of a link layer.
     pub(crate) free_at: Time,
     /// Does the transmitter take it at once, so that it needs no room?
     pub(crate) idle: bool,

@@ -35,8 +35,8 @@ const LIGHT: f64 = 0.2;
 const ACCUMULATED: (f64, f64) = (0.85, 8.5);
 
 keys! {
-    /// Proportional integral controller enhanced (RFC 8033). First in, first out; packets are dropped or marked on arrival
-    /// with a probability that follows the waiting time.
+    /// Proportional integral controller enhanced (RFC 8033). First in, first out; packets are dropped or
+    /// marked on arrival with a probability that follows the waiting time.
     pub struct Pie {
         /// Room, the packet in transmission not counted.
         pub limit: QueueSize = QueueSize::Bdp(1.0),
@@ -179,8 +179,8 @@ impl PieState {
         strikes
     }
 
-    /// Makes the updates that were due by `now`. Nothing has arrived since the last call, so the delay at each of them
-    /// follows from when the transmitter will be free.
+    /// Makes the updates that were due by `now`. Nothing has arrived since the last call, so the delay at
+    /// each of them follows from when the transmitter will be free.
     fn catch_up(&mut self, now: Time, free_at: Time) {
         while self.next_update <= now {
             let before = (self.probability, self.delay, self.allowance);
@@ -202,9 +202,9 @@ impl PieState {
         }
     }
 
-    /// How many of the next updates leave a probability of one as it is, if the transmitter will be free at `free_at`. While the delay
-    /// falls by one interval an update, the step is above zero until the delay is near the target; nearer than here, where even
-    /// twice beta cannot make it negative.
+    /// How many of the next updates leave a probability of one as it is, if the transmitter will be free at
+    /// `free_at`. While the delay falls by one interval an update, the step is above zero until the delay is
+    /// near the target; nearer than here, where even twice beta cannot make it negative.
     fn updates_that_stay_at_one(&self, free_at: Time) -> u64 {
         let p = &self.plan;
         let falls = 1.0 + 2.0 * p.beta / p.alpha;
@@ -334,7 +334,8 @@ mod tests {
         }
     }
 
-    /// Ten years with an update in 100 us are three trillion updates. One packet in two days takes a day to send.
+    /// Ten years with an update in 100 us are three trillion updates. One packet in two
+    /// days takes a day to send.
     #[test]
     fn years_in_which_nothing_changes_cost_nothing() {
         let day = 86_400_000;
@@ -369,7 +370,8 @@ mod tests {
 
     #[test]
     fn the_step_up_is_capped_once_a_tenth_is_dropped() {
-        // 0.125 x 300 ms = 0.0375: half of it below 0.1, 0.02 from there on; steps down have no cap, and 1 is the most.
+        // 0.125 x 300 ms = 0.0375: half of it below 0.1, 0.02 from there on; steps down have
+        // no cap, and 1 is the most.
         for (from, delay, expected) in
             [(0.09, 315, 0.10875), (0.1, 315, 0.12), (0.99, 315, 1.0), (0.5, 1, 0.5 - 0.00175 - 0.3925)]
         {
@@ -423,8 +425,9 @@ mod tests {
 
     #[test]
     fn drops_keep_their_distance_from_each_other() {
-        // 0.85 / 0.04 = 21.25: the 22nd packet is the first that may be dropped, the 213th (8.5 / 0.04 = 212.5) always is. Between
-        // them each is with probability 0.04, so that the mean gap is 21 + 25.
+        // 0.85 / 0.04 = 21.25: the 22nd packet is the first that may be dropped, the 213th
+        // (8.5 / 0.04 = 212.5) always is. Between them each is with probability 0.04, so that
+        // the mean gap is 21 + 25.
         let mut p = held(PLAN, 0.04);
         let (mut gaps, mut gap) = (Vec::new(), 0_u64);
         for now in 0..1_000_000 {

@@ -1,7 +1,8 @@
 //! Strict priority queueing: a band sends only while those before it are empty.
 //!
-//! The band of a packet is that of its flow. A packet of low priority of its own, an extra segment or the acknowledgement of one
-//! (docs/tcp.md), goes to the last band, behind all others. TCP-Peach and its kin need such queues.
+//! The band of a packet is that of its flow. A packet of low priority of its own, an extra segment or
+//! the acknowledgement of one (docs/tcp.md), goes to the last band, behind all others. TCP-Peach and
+//! its kin need such queues.
 
 use bentpipe_cc::Time;
 
@@ -16,8 +17,9 @@ use crate::scenario::table::keys;
 use crate::scenario::units::QueueSize;
 
 keys! {
-    /// Strict priorities: a band sends only while all before it are empty. A flow's `priority` is its band; each is first
-    /// in, first out, and what finds no room in it is lost. Extra segments (the dummy segments of TCP-Peach) go to the last band.
+    /// Strict priorities: a band sends only while all before it are empty. A flow's `priority` is its band;
+    /// each is first in, first out, and what finds no room in it is lost. Extra segments (the dummy segments
+    /// of TCP-Peach) go to the last band.
     #[derive(Copy)]
     pub struct Priority {
         /// Room of each band, the packet in transmission not counted.

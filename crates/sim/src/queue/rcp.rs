@@ -1,16 +1,19 @@
-//! RCP's queue: N. Dukkipati, N. McKeown: Why Flow-Completion Time is the Right Metric for Congestion Control, ACM SIGCOMM Computer
-//! Communication Review, 2006.
+//! RCP's queue: N. Dukkipati, N. McKeown: Why Flow-Completion Time is the Right Metric for Congestion
+//! Control, ACM SIGCOMM Computer Communication Review, 2006.
 //!
-//! The queue offers one rate to all flows. Once in an update interval it moves the rate by the spare capacity and by the queue: R <- R (1 +
-//! T/d (alpha (C - y) - beta q/d) / C). A packet's header takes the rate on, if it is less than what the header has already. With the right
-//! R the flows share the link as in processor sharing, without a count of them.
+//! The queue offers one rate to all flows. Once in an update interval it moves the rate by the spare capacity
+//! and by the queue: R <- R (1 + T/d (alpha (C - y) - beta q/d) / C). A packet's header takes the rate on, if
+//! it is less than what the header has already. With the right R the flows share the link as in processor
+//! sharing, without a count of them.
 //!
-//! The rules are those of the authors' module for ns-2.35 (queue/rcp.cc, `rate_fact_mode_` 0), which was read; the paper is cited from
-//! knowledge. The equation -> `update`, the mean RTT d -> `follow`.
+//! The rules are those of the authors' module for ns-2.35 (queue/rcp.cc, `rate_fact_mode_` 0), which was
+//! read; the paper is cited from knowledge. The equation -> `update`, the mean RTT d -> `follow`.
 //! Decisions and deviations:
-//!  * a packet counts in the interval in which it comes; the module shares it out between two by its time of transmission.
+//!  * a packet counts in the interval in which it comes; the module shares it out between two by
+//!    its time of transmission.
 //!  * the first interval is the update interval and not random.
-//!  * alpha and beta are both 0.4, the values that stand in the module; the first rate is 5 % of the capacity, also from there.
+//!  * alpha and beta are both 0.4, the values that stand in the module; the first rate is 5 % of the
+//!    capacity, also from there.
 //!  * the capacity is the rate of the link; of one that changes, its rate at 0 s or the nominal one.
 
 use bentpipe_cc::{Header, Span, Time};
@@ -30,8 +33,8 @@ const LEAST: f64 = 0.01;
 const PACKET: f64 = 1000.0;
 
 keys! {
-    /// The rate control protocol. First in, first out; all flows of controller `rcp` learn one rate, at which they share the link. What
-    /// finds no room is lost.
+    /// The rate control protocol. First in, first out; all flows of controller `rcp` learn one rate, at which
+    /// they share the link. What finds no room is lost.
     #[derive(Copy)]
     pub struct Rcp {
         /// Room, the packet in transmission not counted.
@@ -109,7 +112,8 @@ impl RateOffer {
         }
     }
 
-    /// Follows the RTTs of the last interval: quickly upwards, and downwards the slower the more flows there seem to be.
+    /// Follows the RTTs of the last interval: quickly upwards, and downwards the slower the
+    /// more flows there seem to be.
     fn follow(&mut self) {
         if self.with_rtt > 0.0 {
             self.sample = self.sum_rtt / self.with_rtt;
@@ -192,8 +196,8 @@ mod tests {
         rate
     }
 
-    /// By hand with d = 200 ms and T = 10 ms. Half load and no queue: 1 + 0.05 x 0.4 x 0.5 = 1.01. Full load and 50 kB:
-    /// 1 - 0.05 x 0.4 x 50 kB / 200 ms / 1 MB/s = 0.995.
+    /// By hand with d = 200 ms and T = 10 ms. Half load and no queue: 1 + 0.05 x 0.4 x 0.5 = 1.01. Full load
+    /// and 50 kB: 1 - 0.05 x 0.4 x 50 kB / 200 ms / 1 MB/s = 0.995.
     #[test]
     fn the_rate_moves_by_the_spare_capacity_and_the_queue() {
         let mut offer = offer();

@@ -1,10 +1,11 @@
 //! Random early detection (Floyd and Jacobson 1993), by the rules of ns-2 2.35.
 //!
-//! What ns-2 does differently from the paper: after a drop the count of packets starts at 0, so that without `wait` the
-//! gap between two drops is uniform over 1 .. 1/p_b - 1, with it over 1/p_b .. 2/p_b - 1; nothing happens to a packet that
-//! finds at most one other waiting; the first packet after the average has risen above the minimum always passes; above
-//! the maximum the probability either is 1 or, if gentle, climbs from max_p to 1 at twice the maximum (Floyd 2000).
-//! Adaptive RED and the experimental variants of ns-2 are left out.
+//! What ns-2 does differently from the paper: after a drop the count of packets starts at 0, so that
+//! without `wait` the gap between two drops is uniform over 1 .. 1/p_b - 1, with it over 1/p_b ..
+//! 2/p_b - 1; nothing happens to a packet that finds at most one other waiting; the first packet after the
+//! average has risen above the minimum always passes; above the maximum the probability either is 1 or, if
+//! gentle, climbs from max_p to 1 at twice the maximum (Floyd 2000). Adaptive RED and the experimental
+//! variants of ns-2 are left out.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,18 +20,18 @@ use crate::scenario::table::keys;
 use crate::scenario::units::{MAX_PACKET, QueueSize, Size};
 
 keys! {
-    /// Random early detection (Floyd and Jacobson 1993) by the rules of ns-2. First in, first out, but some packets are
-    /// dropped or marked before the queue is full, as its average length says. Where the defaults are not those of
-    /// ns-2 2.35, these are given.
+    /// Random early detection (Floyd and Jacobson 1993) by the rules of ns-2. First in, first out, but some
+    /// packets are dropped or marked before the queue is full, as its average length says. Where the defaults
+    /// are not those of ns-2 2.35, these are given.
     pub struct Red {
         /// Room, the packet in transmission not counted. In bytes, the average counts bytes, too (ns-2
         /// `queue_in_bytes_`), and the last packet may exceed it.
         pub limit: QueueSize = QueueSize::Bdp(1.0),
-        /// Average below which nothing is dropped: a part of the limit, or a size (ns-2 `thresh_`: 5 packets, or 2.5 ms of the
-        /// rate).
+        /// Average below which nothing is dropped: a part of the limit, or a size (ns-2 `thresh_`:
+        /// 5 packets, or 2.5 ms of the rate).
         pub min: Threshold = Threshold::Part(0.15),
-        /// Average at which packets are dropped with probability `max_p`: a part of the limit, or a size (ns-2 `maxthresh_`:
-        /// three times the minimum).
+        /// Average at which packets are dropped with probability `max_p`: a part of the limit, or a size
+        /// (ns-2 `maxthresh_`: three times the minimum).
         pub max: Threshold = Threshold::Part(0.5),
         /// Weight of the newest packet in the average (ns-2 `q_weight_`: set from the rate).
         #[schemars(range(min = 1e-9, max = 1.0))]
@@ -44,15 +45,16 @@ keys! {
         pub wait: bool = true,
         /// A packet is dropped with a probability in proportion to its size (ns-2 `bytes_`: yes).
         pub by_size: bool = false,
-        /// Marks packets of flows with `ecn` where it would drop them early; a full queue or an average above `max`
-        /// (twice that if gentle) still drops.
+        /// Marks packets of flows with `ecn` where it would drop them early; a full queue or an average above
+        /// `max` (twice that if gentle) still drops.
         pub ecn: bool = false,
-        /// An average at which all packets are dropped drops even those that could be marked; false marks them all, as Linux's `red`
-        /// does without `harddrop`. With a `min` just below `max` and without `gentle` that is TCP Jersey's congestion warning
-        /// (Xu, Tian and Ansari 2004), which marks every packet while the average is above one threshold.
+        /// An average at which all packets are dropped drops even those that could be marked; false marks
+        /// them all, as Linux's `red` does without `harddrop`. With a `min` just below `max` and without
+        /// `gentle` that is TCP Jersey's congestion warning (Xu, Tian and Ansari 2004), which marks every
+        /// packet while the average is above one threshold.
         pub hard_drop: bool = true,
-        /// Drops even packets of flows with `ecn` when the average asks for this probability or more; without it there is no
-        /// such bound (ns-2 `mark_p_`: 0.1).
+        /// Drops even packets of flows with `ecn` when the average asks for this probability or more; without
+        /// it there is no such bound (ns-2 `mark_p_`: 0.1).
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(range(min = 0.0, max = 1.0))]
         pub mark_p: Option<f64> = None,
@@ -231,8 +233,8 @@ impl RedState {
         Self { plan, limit, rate_bps, average: 0.0, count: 0, count_bytes: 0, above: false, stream }
     }
 
-    /// Moves the average: one step for the packet, and one of an empty queue for each packet of mean size that the
-    /// transmitter could have sent while it was idle.
+    /// Moves the average: one step for the packet, and one of an empty queue for each packet of mean size
+    /// that the transmitter could have sent while it was idle.
     fn follow(&mut self, arrival: &Arrival, waiting: u64) {
         let weight = self.plan.weight;
         if let Some(idle) = arrival.now.0.checked_sub(arrival.free_at.0) {
@@ -444,7 +446,8 @@ mod tests {
         assert!(count(plan, 25, false, Verdict::Drop) > 30);
         assert_eq!(count(plan, 25, false, Verdict::Mark), 0);
         assert_eq!(count(PLAN, 25, true, Verdict::Mark), 0, "without ecn nothing is marked");
-        // Above the maximum marks go on while RED is gentle, unless mark_p ends them; above twice the maximum all drop.
+        // Above the maximum marks go on while RED is gentle, unless mark_p ends them; above
+        // twice the maximum all drop.
         assert_eq!(count(plan, 45, true, Verdict::Drop), 0);
         assert!(count(RedPlan { mark_p: Some(0.1), ..plan }, 45, true, Verdict::Drop) > 300);
         assert_eq!(count(RedPlan { mark_p: Some(0.1), ..plan }, 25, true, Verdict::Drop), 0);

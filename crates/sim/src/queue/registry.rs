@@ -28,7 +28,8 @@ pub struct QueueKind {
 pub struct QueueKey {
     /// Its name in scenarios.
     pub name: String,
-    /// What values it takes: "number", "integer", "boolean", or a text with a unit: "queue-size", "duration", "size".
+    /// What values it takes: "number", "integer", "boolean", or a text with a unit:
+    /// "queue-size", "duration", "size".
     pub takes: Vec<String>,
     /// The value that it has if none is given.
     pub default: Value,

@@ -1,14 +1,15 @@
-//! The room of a queue at an instant. A limit in time is the number of bytes that the transmitter sends in that
-//! time. Linux's `tbf` reads its `latency` so (tc-tbf(8)), as routers do their limits in milliseconds: `queue-limit`
-//! of Cisco IOS XR, `queue-delay` of Nokia SR OS.
+//! The room of a queue at an instant. A limit in time is the number of bytes that the transmitter sends in
+//! that time. Linux's `tbf` reads its `latency` so (tc-tbf(8)), as routers do their limits in milliseconds:
+//! `queue-limit` of Cisco IOS XR, `queue-delay` of Nokia SR OS.
 //!
-//! Those devices compute the bytes once, by the rate that is set. Here a time line may change the rate, and the bytes
-//! follow it: the room at an instant is that of the rate at this instant. While the rate is zero the room is that
-//! of the last rate above zero, because an outage takes no memory from a device. Before the first rate above zero
-//! it is that of the first. No waiting packet is dropped because the rate falls; what arrives then finds less room.
+//! Those devices compute the bytes once, by the rate that is set. Here a time line may change the rate, and
+//! the bytes follow it: the room at an instant is that of the rate at this instant. While the rate is zero
+//! the room is that of the last rate above zero, because an outage takes no memory from a device. Before the
+//! first rate above zero it is that of the first. No waiting packet is dropped because the rate falls; what
+//! arrives then finds less room.
 //!
-//! This is not a limit of a packet's age, such as the discardTimer of 3GPP TS 38.323: no packet is dropped while
-//! nothing arrives.
+//! This is not a limit of a packet's age, such as the discardTimer of 3GPP TS 38.323: no packet is
+//! dropped while nothing arrives.
 
 use bentpipe_cc::{Span, Time};
 

@@ -1,12 +1,15 @@
-//! VCP's queue: Y. Xia, L. Subramanian, I. Stoica, S. Kalyanaraman: One More Bit Is Enough, ACM SIGCOMM, 2005.
+//! VCP's queue: Y. Xia, L. Subramanian, I. Stoica, S. Kalyanaraman: One More Bit Is
+//! Enough, ACM SIGCOMM, 2005.
 //!
-//! Once in t_rho the load factor is what came in that time and a part of the queue that persists, over what the link should carry in that
-//! time (eq. 1). Two bits of a packet's header hold the load of the most loaded queue: low, high, or overload.
+//! Once in t_rho the load factor is what came in that time and a part of the queue that persists, over what
+//! the link should carry in that time (eq. 1). Two bits of a packet's header hold the load of the most loaded
+//! queue: low, high, or overload.
 //!
-//! The rules are those of the first author's module for ns-2 (vcp-queue.cc), which was read; the paper is cited from knowledge.
-//! Eq. 1 -> `measure`, the code of section 3.1 -> `code`.
+//! The rules are those of the first author's module for ns-2 (vcp-queue.cc), which was read; the paper is
+//! cited from knowledge. Eq. 1 -> `measure`, the code of section 3.1 -> `code`.
 //! Decisions and deviations:
-//!  * the utilisation is 0.98 of the capacity as in the paper; the module has a table by capacity, whose value for 10 Mbit/s is 0.96.
+//!  * the utilisation is 0.98 of the capacity as in the paper; the module has a table by capacity, whose
+//!    value for 10 Mbit/s is 0.96.
 //!  * the load factor is not rounded up to a whole percent.
 //!  * until the first measurement the load is low.
 //!  * the capacity is the rate of the link; of one that changes, its rate at 0 s or the nominal one.
@@ -30,8 +33,8 @@ const WEIGHT: f64 = 0.25;
 const SAMPLES: u64 = 20;
 
 keys! {
-    /// The variable-structure congestion control protocol. First in, first out; two bits tell flows of controller `vcp` whether the load
-    /// is low, high or too high. What finds no room is lost.
+    /// The variable-structure congestion control protocol. First in, first out; two bits tell flows of
+    /// controller `vcp` whether the load is low, high or too high. What finds no room is lost.
     #[derive(Copy)]
     pub struct Vcp {
         /// Room, the packet in transmission not counted.

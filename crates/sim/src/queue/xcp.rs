@@ -1,15 +1,19 @@
-//! XCP's queue: D. Katabi, M. Handley, C. Rohrs: Congestion Control for High Bandwidth-Delay Product Networks, ACM SIGCOMM, 2002, and
-//! A. Falk, Y. Pryadkin, D. Katabi: Specification for the Explicit Control Protocol (XCP), draft-falk-xcp-spec-03.
+//! XCP's queue: D. Katabi, M. Handley, C. Rohrs: Congestion Control for High Bandwidth-Delay Product
+//! Networks, ACM SIGCOMM, 2002, and A. Falk, Y. Pryadkin, D. Katabi: Specification for the Explicit Control
+//! Protocol (XCP), draft-falk-xcp-spec-03.
 //!
-//! Once in a control interval the efficiency controller works out by how much the throughput of all flows together shall change, phi, from
-//! the spare capacity and the queue that persists. The fairness controller shares phi out among the packets of the next interval: a
-//! positive one equally among flows, a negative one by throughput. Traffic is shuffled besides, so that flows come to equal shares also
-//! where phi is zero. A packet's header takes the change on, if that is less than what the header allows already.
+//! Once in a control interval the efficiency controller works out by how much the throughput of all flows
+//! together shall change, phi, from the spare capacity and the queue that persists. The fairness controller
+//! shares phi out among the packets of the next interval: a positive one equally among flows, a negative one
+//! by throughput. Traffic is shuffled besides, so that flows come to equal shares also where phi is zero. A
+//! packet's header takes the change on, if that is less than what the header allows already.
 //!
-//! The rules are those of the authors' module for ns-2.35 (xcp/xcpq.cc), which was read; papers and draft are cited from knowledge.
-//! On arrival -> `arrives`, the control timer -> `control`, before departure -> `departs`, the queue timer -> `measure`.
+//! The rules are those of the authors' module for ns-2.35 (xcp/xcpq.cc), which was read; papers and draft are
+//! cited from knowledge. On arrival -> `arrives`, the control timer -> `control`, before
+//! departure -> `departs`, the queue timer -> `measure`.
 //! Decisions and deviations:
-//!  * the timers start with the run, without the random delay that keeps the routers of ns-2 from acting at once.
+//!  * the timers start with the run, without the random delay that keeps the routers of
+//!    ns-2 from acting at once.
 //!  * the capacity is the rate of the link; of one that changes, its rate at 0 s or the nominal one.
 //!  * packets without a header count in the input traffic and get no share, as in ns-2.
 
@@ -32,8 +36,8 @@ const SHORTEST: f64 = 0.001;
 const SHORTEST_QUEUE: f64 = 0.002;
 
 keys! {
-    /// The explicit control protocol. First in, first out; the headers of packets tell each flow of controller `xcp` by how much it may
-    /// change its throughput. What finds no room is lost.
+    /// The explicit control protocol. First in, first out; the headers of packets tell each flow of
+    /// controller `xcp` by how much it may change its throughput. What finds no room is lost.
     #[derive(Copy)]
     pub struct Xcp {
         /// Room, the packet in transmission not counted.
@@ -219,9 +223,11 @@ mod tests {
         }
     }
 
-    /// 8 Mbit/s, that is 1 MB/s, by hand. Of 0.5 MB/s in the first 50 ms: phi = 0.4 x 0.5 MB/s = 200 kB/s, and X of 25 packets is 0.5 s, so
-    /// each is given 200 kB/s x 0.02 / 0.5 = 8 kB/s. Of 600 packets in the next 500 ms: phi = -0.4 x 0.2 MB/s - 0.226 x 10 kB / 0.5 s =
-    /// -84.52 kB/s; 0.1 x 1.2 MB/s - 84.52 kB/s = 35.48 kB/s are shuffled, so each is given 35.48 kB/s / 600 and loses 120 kB/s / 600.
+    /// 8 Mbit/s, that is 1 MB/s, by hand. Of 0.5 MB/s in the first 50 ms: phi = 0.4 x 0.5 MB/s = 200 kB/s,
+    /// and X of 25 packets is 0.5 s, so each is given 200 kB/s x 0.02 / 0.5 = 8 kB/s. Of 600 packets in the
+    /// next 500 ms: phi = -0.4 x 0.2 MB/s - 0.226 x 10 kB / 0.5 s = -84.52 kB/s;
+    /// 0.1 x 1.2 MB/s - 84.52 kB/s = 35.48 kB/s are shuffled, so each is given 35.48 kB/s / 600 and loses
+    /// 120 kB/s / 600.
     #[test]
     fn spare_capacity_is_given_out_and_overload_is_taken_back() {
         let mut controllers = Controllers::new(Xcp::default(), 8_000_000);

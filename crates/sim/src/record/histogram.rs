@@ -175,7 +175,8 @@ mod tests {
         assert_eq!(histogram.mean_s(), Some((1_u64 << 63) as f64 / 1e9));
     }
 
-    /// An octave has 64 bins of four bytes. A flow whose round trips vary by a tenth needs one or two quarters.
+    /// An octave has 64 bins of four bytes. A flow whose round trips vary by a tenth
+    /// needs one or two quarters.
     #[test]
     fn memory_is_for_the_bins_that_samples_fall_into() {
         let mut histogram = Histogram::default();

@@ -41,7 +41,8 @@ impl Past {
         self.until
     }
 
-    /// The count at a tick, after all events of its instant. Ticks come in order. `count`: the present count, which may be ahead.
+    /// The count at a tick, after all events of its instant. Ticks come in order. `count`: the present
+    /// count, which may be ahead.
     pub(crate) fn at(&mut self, tick: Time, count: u64) -> u64 {
         while self.before.front().is_some_and(|&(change, _)| change <= tick) {
             self.before.pop_front();

@@ -23,8 +23,8 @@ pub struct Report {
     pub seed: u64,
     /// Simulated seconds.
     pub simulated_s: f64,
-    /// Seconds of real time that the run took: the only value that differs between two runs of the same seed. The simulator has no clock,
-    /// so the caller fills it in.
+    /// Seconds of real time that the run took: the only value that differs between two runs of the same seed.
+    /// The simulator has no clock, so the caller fills it in.
     pub wall_s: f64,
     /// Data packets delivered to receivers.
     pub packets: u64,
@@ -39,22 +39,24 @@ pub struct Report {
 /// What one flow achieved.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowReport {
-    /// Name in the scenario. The halves of a relayed flow are called NAME/first, to the relay, and NAME/second, from the relay; the
-    /// directions of a dialogue NAME/requests and NAME/responses, with a relay NAME/requests/first and so on. A connection with several
-    /// subflows is a row, and they are rows of their own behind it, NAME/1, NAME/2 and so on. All connections of a source of short flows,
-    /// and of a browser, are one row.
+    /// Name in the scenario. The halves of a relayed flow are called NAME/first, to the relay, and
+    /// NAME/second, from the relay; the directions of a dialogue NAME/requests and NAME/responses, with a
+    /// relay NAME/requests/first and so on. A connection with several subflows is a row, and they are rows
+    /// of their own behind it, NAME/1, NAME/2 and so on. All connections of a source of short flows, and
+    /// of a browser, are one row.
     pub name: String,
-    /// `first` or `second` half of a relayed flow. What the second delivers is what the whole flow does. Of a dialogue, the requests are
-    /// `first` and the responses `second`, with a relay only those that reach the client. A `subflow` delivers a part of what its connection
-    /// does.
+    /// `first` or `second` half of a relayed flow. What the second delivers is what the whole flow does. Of a
+    /// dialogue, the requests are `first` and the responses `second`, with a relay only those that reach the
+    /// client. A `subflow` delivers a part of what its connection does.
     pub half: Option<&'static str>,
     /// Congestion controller, or `cbr`.
     pub cc: Cow<'static, str>,
     /// When the flow started, seconds.
     pub start_s: f64,
-    /// In-order payload bits that the receiver has for its application, read or not, per second of the flow's life. It begins with the flow, and ends when the
-    /// last byte is acknowledged, at the latest with the run. The life of a constant-rate flow that stops ends with the stop, or with the
-    /// arrival of its last packet if that is later. So no goodput is above the rate of a link of its path.
+    /// In-order payload bits that the receiver has for its application, read or not, per second of the flow's
+    /// life. It begins with the flow, and ends when the last byte is acknowledged, at the latest with the
+    /// run. The life of a constant-rate flow that stops ends with the stop, or with the arrival of its last
+    /// packet if that is later. So no goodput is above the rate of a link of its path.
     pub goodput_bps: f64,
     /// In-order payload bytes that the receiver has for its application, read or not.
     pub delivered_bytes: u64,
@@ -100,15 +102,16 @@ pub struct RttReport {
 /// What the application of a flow did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ApplicationReport {
-    /// What a transfer of the flow is: "connection" (a short flow), "burst", "response", "page", "segment" (of a video) or
-    /// "packet" (of a source that reports on each).
+    /// What a transfer of the flow is: "connection" (a short flow), "burst", "response", "page", "segment"
+    /// (of a video) or "packet" (of a source that reports on each).
     pub transfer: Option<&'static str>,
     /// Transfers that an application has begun.
     pub transfers: Option<u64>,
     /// How many of them are complete: every byte acknowledged, or of what was asked for received.
     pub completed: Option<u64>,
-    /// Mean time from the start of a transfer until it was complete, seconds. The start of a short flow is that of its connection, that of
-    /// a response, a page or a segment the request. Transfers that are not complete do not count. Of pages this is the page load time.
+    /// Mean time from the start of a transfer until it was complete, seconds. The start of a short flow is
+    /// that of its connection, that of a response, a page or a segment the request. Transfers that are not
+    /// complete do not count. Of pages this is the page load time.
     pub completion_mean_s: Option<f64>,
     /// Median of these times, seconds.
     pub completion_p50_s: Option<f64>,
@@ -216,8 +219,8 @@ pub struct LinkReport {
 }
 
 impl LinkReport {
-    /// What `direction` has done until `end`, which is not before its last call: the direction called `way`, "forward" or "reverse", of the
-    /// link `name`, with this nominal rate.
+    /// What `direction` has done until `end`, which is not before its last call: the direction called `way`,
+    /// "forward" or "reverse", of the link `name`, with this nominal rate.
     pub fn of(direction: &mut Direction, name: &str, way: &'static str, rate_bps: u64, end: Time) -> Self {
         let (offered_packets, inside_packets) = direction.inside(end);
         let (dropped_queue, dropped_error) = direction.dropped(end);

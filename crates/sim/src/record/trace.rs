@@ -86,7 +86,8 @@ traces! {
         t_s: f64,
         /// Index of the connection in [`Outcome::names`](crate::record::Outcome::names).
         flow: u32,
-        /// Index of the probe in [`ProbeSamples::names`](crate::record::ProbeSamples::names), whose ends say units.
+        /// Index of the probe in [`ProbeSamples::names`](crate::record::ProbeSamples::names), whose ends say
+        /// units.
         probe: u32,
         /// Its value; NaN while it is not known.
         value: f64,
@@ -102,7 +103,8 @@ traces! {
         event: u8,
         /// First byte of the segment or block; for an acknowledgement, the next byte expected.
         from_bytes: u64,
-        /// The byte behind it; for an acknowledgement the right edge of the receive window (the same byte if none binds).
+        /// The byte behind it; for an acknowledgement the right edge of the receive window (the
+        /// same byte if none binds).
         to_bytes: u64,
     }
 
@@ -120,8 +122,8 @@ traces! {
 }
 
 impl LinkRow {
-    /// What a direction shows at an instant, given the packets that wait in it then and those delivered, dropped and
-    /// dropped at its queue.
+    /// What a direction shows at an instant, given the packets that wait in it then and those delivered,
+    /// dropped and dropped at its queue.
     pub fn of(
         link: u32,
         direction: &DirectionPlan,

@@ -18,9 +18,9 @@ use crate::scenario::{Arg, BothWays, Cc, EcnKey, Flow, Link, Profile, Reverse, S
 use crate::workload::Bulk;
 
 impl Scenario {
-    /// The same scenario with all defaults written out: options of the profile, a controller's sender options and path parameters, queues,
-    /// return directions. It resolves to the same plan. A default that differs between the senders of a flow has no key of the flow, and is
-    /// not written.
+    /// The same scenario with all defaults written out: options of the profile, a controller's sender options
+    /// and path parameters, queues, return directions. It resolves to the same plan. A default that differs
+    /// between the senders of a flow has no key of the flow, and is not written.
     ///
     /// # Errors
     /// As for [`Scenario::resolve`].

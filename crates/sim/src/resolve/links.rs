@@ -212,7 +212,8 @@ impl Work<'_> {
         Ok(DirectionPlan { rate_bps, delay, queue, discipline, loss, line, link_layer })
     }
 
-    /// The room and the discipline of the queue of one direction called `link`; `key` is its place in the scenario.
+    /// The room and the discipline of the queue of one direction called `link`; `key` is
+    /// its place in the scenario.
     fn queue(
         &mut self,
         link: &str,

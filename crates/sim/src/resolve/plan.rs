@@ -39,7 +39,8 @@ pub struct Plan {
     pub record: Option<RecordPlan>,
     /// Links, in order of name.
     pub links: Vec<LinkPlan>,
-    /// Flows, in the order of the scenario, each repeated `count` times, or once for each connection of a source of short flows.
+    /// Flows, in the order of the scenario, each repeated `count` times, or once for each connection of
+    /// a source of short flows.
     pub flows: Vec<FlowPlan>,
     /// What the user should check before trusting the results.
     pub warnings: Vec<String>,
@@ -73,7 +74,8 @@ pub struct LinkPlan {
     pub reverse: DirectionPlan,
 }
 
-/// One direction of one link of a plan. Directions are numbered by the names of their links, forward before reverse.
+/// One direction of one link of a plan. Directions are numbered by the names of their
+/// links, forward before reverse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DirectionId(u32);
 

@@ -101,7 +101,8 @@ pub(super) fn branches(
     Ok(all)
 }
 
-/// Makes room for the option DSS in segments whose sizes are not given: payload and header are together as large as before.
+/// Makes room for the option DSS in segments whose sizes are not given: payload and header are
+/// together as large as before.
 pub(super) fn fit(flow: &Flow, options: &mut Options) {
     if flow.subflow.is_empty() {
         return;

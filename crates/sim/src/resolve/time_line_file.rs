@@ -19,7 +19,8 @@ const MAX_TIME_S: f64 = 3.2e9;
 /// The columns that are read, `t_s` first.
 const COLUMNS: [&str; 6] = ["t_s", "rate_bps", "delay_s", "loss_rate", "up", "handover"];
 
-/// Reads a Parquet file as CSV text in the form of a time line file, or says in one line what is wrong with it.
+/// Reads a Parquet file as CSV text in the form of a time line file, or says in one
+/// line what is wrong with it.
 pub type TableReader = dyn Fn(&Path) -> Result<String, String> + Send + Sync;
 
 static READER: OnceLock<Box<TableReader>> = OnceLock::new();

@@ -21,8 +21,8 @@ macro_rules! key {
     ($choice:ident) => { choices::$choice };
 }
 
-/// Makes [`Flow`]. In braces stand the keys that are written before those of each group of options, and the last ones. A scenario is
-/// printed in this order.
+/// Makes [`Flow`]. In braces stand the keys that are written before those of each group of options, and the
+/// last ones. A scenario is printed in this order.
 macro_rules! flow {
     (
         { $(before { $($before:tt)* })* finally { $($last:tt)* } }
@@ -58,12 +58,13 @@ bentpipe_tcp::option_table! {
             pub name?: String,
             /// Congestion controller; every flow has one unless its traffic is "cbr".
             pub cc?: Cc,
-            /// What the data crosses, in order: the name of a link for its forward direction, "NAME/reverse" for the other one.
-            /// Acknowledgements return over the opposite directions.
+            /// What the data crosses, in order: the name of a link for its forward direction, "NAME/reverse"
+            /// for the other one. Acknowledgements return over the opposite directions.
             #[schemars(extend("examples" = [["sat"]]))]
             pub path: Vec<String>,
-            /// What the acknowledgements cross, in order and named as in `path`, where they do not return over the opposite directions: a
-            /// satellite's one transmitter sends data and acknowledgements alike.
+            /// What the acknowledgements cross, in order and named as in `path`, where they do
+            /// not return over the opposite directions: a satellite's one transmitter sends data
+            /// and acknowledgements alike.
             pub ack_path?: Vec<String>,
             /// When it starts. Default "0 s".
             pub start?: Duration,
@@ -81,48 +82,59 @@ bentpipe_tcp::option_table! {
             pub profile?: Profile,
             /// Private propagation delay in front of the path, one way, both directions. Default "0 s".
             pub extra_delay?: Duration,
-            /// Each acknowledgement is held for a random time, uniform from 0 to this, and none overtakes another. Default "0 s".
+            /// Each acknowledgement is held for a random time, uniform from 0 to this, and none
+            /// overtakes another. Default "0 s".
             pub ack_jitter?: Duration,
-            /// Band of its packets in queues of kind "priority", data and acknowledgements alike; 0 goes first. Default 0.
+            /// Band of its packets in queues of kind "priority", data and acknowledgements alike;
+            /// 0 goes first. Default 0.
             #[schemars(range(min = 0, max = 63))]
             pub priority?: u8,
             /// Payload of a full segment. Paper 1460 bytes, else 1448 bytes.
             pub mss?: Size,
-            /// Bytes on the wire added to each data segment; the header of XCP, RCP or TEAR comes on top. Paper 40 bytes, else 52 bytes.
+            /// Bytes on the wire added to each data segment; the header of XCP, RCP or TEAR comes on top.
+            /// Paper 40 bytes, else 52 bytes.
             pub header?: Size,
-            /// Bytes on the wire of an acknowledgement. Paper 40 bytes; else 52 bytes, and the SACK option where
-            /// there is one.
+            /// Bytes on the wire of an acknowledgement. Paper 40 bytes; else 52 bytes, and the SACK
+            /// option where there is one.
             pub ack_size?: Size,
         }
         before {
-            /// Receive window. With `acks = "linux"` it grows as the kernel's unless it is given. Default: it never binds, but a run in which a flow has more than 2^22 segments outstanding ends in an error.
+            /// Receive window. With `acks = "linux"` it grows as the kernel's unless it is given.
+            /// Default: it never binds, but a run in which a flow has more than 2^22 segments
+            /// outstanding ends in an error.
             pub receive_window?: WindowSize,
-            /// The receiving application reads no faster than this, in payload. `receive_window` is then its buffer, and the window shrinks by what
-            /// waits in it (RFC 9293 section 3.8.6). Default: it reads at once.
+            /// The receiving application reads no faster than this, in payload. `receive_window` is
+            /// then its buffer, and the window shrinks by what waits in it (RFC 9293 section 3.8.6).
+            /// Default: it reads at once.
             pub read_rate?: BitRate,
-            /// Ends the connection on its way and opens another (a split connection, RFC 3135). Default: none.
+            /// Ends the connection on its way and opens another (a split connection,
+            /// RFC 3135). Default: none.
             #[schemars(extend("examples" = [{ "at": "terrestrial", "cc": "hybla", "buffer": "4 MB" }]))]
             pub relay?: Relay,
-            /// Further subflows: the connection begins on `path`, and its data is spread over all of them (Multipath TCP, RFC 8684).
-            /// `receive_window` is then shared. Default: none.
+            /// Further subflows: the connection begins on `path`, and its data is spread over all of them
+            /// (Multipath TCP, RFC 8684). `receive_window` is then shared. Default: none.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             #[schemars(extend("examples" = [[{ "path": ["leo"] }]]))]
             pub subflow: Vec<SubflowKeys>,
             /// With `subflow`, which of them sends the next segment. Default "min-rtt".
             pub scheduler?: Scheduler,
-            /// With `subflow`: where the shared receive window holds a subflow back, it sends the oldest segment that another subflow still has
-            /// under way. The window of that subflow is halved, at most once per round trip. Default no.
+            /// With `subflow`: where the shared receive window holds a subflow back, it sends the oldest
+            /// segment that another subflow still has under way. The window of that subflow is halved, at
+            /// most once per round trip. Default no.
             pub opportunistic?: bool,
-            /// Both ends write over one connection: data in the other direction, too, which carries the acknowledgements of this one, as this one
-            /// carries its own (RFC 9293 section 3.8.6.3). Yes for the same there and back, or a table of what differs. Default no.
+            /// Both ends write over one connection: data in the other direction, too, which carries the
+            /// acknowledgements of this one, as this one carries its own (RFC 9293 section 3.8.6.3). Yes for
+            /// the same there and back, or a table of what differs. Default no.
             #[schemars(extend("examples" = [true, { "size": "1 MB", "cc": "reno" }]))]
             pub both_ways?: BothWays,
         }
         before {
-            /// The receiver tells which segments it misses (SNACK, CCSDS 714.0-B-2), and the sender sends them again at once, without three duplicates;
-            /// needs recovery = "newreno", which is then the default. Default: scps yes, else no.
+            /// The receiver tells which segments it misses (SNACK, CCSDS 714.0-B-2), and the sender sends
+            /// them again at once, without three duplicates; needs recovery = "newreno", which is then the
+            /// default. Default: scps yes, else no.
             pub snack?: bool,
-            /// Most octets of the bit vector in a SNACK, which shows further holes, a bit for each segment. Default 0: one hole per acknowledgement.
+            /// Most octets of the bit vector in a SNACK, which shows further holes, a bit for each segment.
+            /// Default 0: one hole per acknowledgement.
             #[schemars(range(min = 0, max = 16))]
             pub snack_vector?: u8,
         }
@@ -133,22 +145,26 @@ bentpipe_tcp::option_table! {
             pub delayed_ack_timeout?: Duration,
         }
         before {
-            /// Explicit congestion notification, and how the receiver tells of marks: no, yes (which means "rfc3168"), or a name. Default: what the
-            /// controller asks for, else no.
+            /// Explicit congestion notification, and how the receiver tells of marks: no, yes (which means
+            /// "rfc3168"), or a name. Default: what the controller asks for, else no.
             #[schemars(extend("examples" = [true, "dctcp"]))]
             pub ecn?: EcnKey,
         }
         finally {
-            /// The host of the sender learns when a link of the path, there or back, changes hands, and tells the controller. The satellite
-            /// terminal next to the host can know that. Default: yes, if the controller uses it.
+            /// The host of the sender learns when a link of the path, there or back, changes hands, and
+            /// tells the controller. The satellite terminal next to the host can know that. Default: yes,
+            /// if the controller uses it.
             pub path_hints?: bool,
-            /// The host of the sender learns when the rate of the slowest link on the way of the data changes by a time line, from which rate to
-            /// which, and tells the controller. A modem that follows the weather knows that. `path_change = "reset"` of a controller then lowers
-            /// the window with the rate. Default no.
+            /// The host of the sender learns when the rate of the slowest link on the way of the data
+            /// changes by a time line, from which rate to which, and tells the controller. A modem that
+            /// follows the weather knows that. `path_change = "reset"` of a controller then lowers the
+            /// window with the rate. Default no.
             pub rate_hints?: bool,
-            /// The host learns so long after each handover or change of rate: for a host that is not next to the terminal. Default "0 s".
+            /// The host learns so long after each handover or change of rate: for a host that is not next to
+            /// the terminal. Default "0 s".
             pub hint_delay?: Duration,
-            /// The host learns so long ahead of each handover or change of rate: the terminal foresees it. Default "0 s".
+            /// The host learns so long ahead of each handover or change of rate: the terminal
+            /// foresees it. Default "0 s".
             pub hint_lead?: Duration,
         }
     }
@@ -189,17 +205,18 @@ keys! {
         pub initial_window?: f64,
     }
 
-    /// A relay, which ends a connection and opens another: two control loops with a bounded buffer between (a performance-enhancing
-    /// proxy, RFC 3135).
+    /// A relay, which ends a connection and opens another: two control loops with a bounded buffer between (a
+    /// performance-enhancing proxy, RFC 3135).
     pub struct Relay {
-        /// The link of `path` at whose end the relay is, as the data goes. On a path of two links, "gateway" means the place
-        /// between them.
+        /// The link of `path` at whose end the relay is, as the data goes. On a path of two links, "gateway"
+        /// means the place between them.
         #[schemars(extend("examples" = ["terrestrial", "gateway"]))]
         pub at: String,
-        /// Congestion controller of the second half, with which the relay sends on. Default: that of the flow.
+        /// Congestion controller of the second half, with which the relay sends on.
+        /// Default: that of the flow.
         pub cc?: Cc,
-        /// Room for data that came in and that the second half has not yet had acknowledged. It is the receive window of the first
-        /// half. Requests and responses have such room each.
+        /// Room for data that came in and that the second half has not yet had acknowledged. It is the
+        /// receive window of the first half. Requests and responses have such room each.
         pub buffer: Size,
         /// Initial window of the second half in segments. Default: that of the flow.
         #[schemars(range(min = 1.0, max = 1e6))]

@@ -60,15 +60,17 @@ keys! {
         /// Record each link (in Python `Result.link_trace`); needs an interval of time.
         #[serde(default)]
         pub links: bool,
-        /// Record every segment sent, lost and acknowledged (in Python `Result.segments`), about 30 bytes each.
+        /// Record every segment sent, lost and acknowledged (in Python
+        /// `Result.segments`), about 30 bytes each.
         #[serde(default)]
         pub segments: bool,
-        /// Record every transfer (in Python `Result.transfers`): each short flow, burst, response, page and segment, with its size and how
-        /// long it took.
+        /// Record every transfer (in Python `Result.transfers`): each short flow, burst, response, page and
+        /// segment, with its size and how long it took.
         #[serde(default)]
         pub transfers: bool,
-        /// Record the probes of the controllers (in Python `Result.probes`): the quantities inside each that it names, as Vegas-A's
-        /// alpha_segments. With `interval = "change"`, each whenever its value changes.
+        /// Record the probes of the controllers (in Python `Result.probes`): the quantities inside
+        /// each that it names, as Vegas-A's alpha_segments. With `interval = "change"`, each
+        /// whenever its value changes.
         #[serde(default)]
         pub probes: bool,
     }
@@ -76,21 +78,24 @@ keys! {
     /// A link: two directions, which are alike unless `reverse` says otherwise.
     #[schemars(transform = in_order::<Link>)]
     pub struct Link {
-        /// Bits per second on the wire: one rate, or a list such as [["0 s", "100 Mbit/s"], ["15 s", "60 Mbit/s"]]. Rate 0 in a list holds
-        /// packets in the transmitter.
+        /// Bits per second on the wire: one rate, or a list such as [["0 s", "100 Mbit/s"], ["15 s",
+        /// "60 Mbit/s"]]. Rate 0 in a list holds packets in the transmitter.
         pub rate?: Varying<BitRate>,
-        /// Propagation delay, one way, or a list as for `rate`. Either this, or `satellite` with `from`, `to` or both.
+        /// Propagation delay, one way, or a list as for `rate`. Either this, or `satellite`
+        /// with `from`, `to` or both.
         pub delay?: Varying<Duration>,
         /// A file with rate, delay, losses and handovers over time: its name, or a table with options.
         pub timeline?: TimelineFile,
-        /// Is the path there? A list such as [["0 s", true], ["14.5 s", false], ["15 s", true]]; while it is not, nothing is sent.
+        /// Is the path there? A list such as [["0 s", true], ["14.5 s", false], ["15 s", true]]; while it
+        /// is not, nothing is sent.
         pub up?: Vec<(Duration, bool)>,
-        /// Rate and delay by which `1 bdp` of a queue is computed, where they change. Default: a plain `rate` or `delay` beside a file that sets it;
-        /// without one the values at 0 s, with a warning.
+        /// Rate and delay by which `1 bdp` of a queue is computed, where they change. Default: a plain `rate`
+        /// or `delay` beside a file that sets it; without one the values at 0 s, with a warning.
         pub nominal?: Nominal,
-        /// May a packet overtake another when the delay shrinks? Default no: a packet that would do so arrives its own transmission time after
-        /// the packet ahead (ns-2's `avoidReordering_`). So after a step down a link that is always busy keeps the delay of before until a
-        /// pause or an outage; with yes it does not.
+        /// May a packet overtake another when the delay shrinks? Default no: a packet that would do so
+        /// arrives its own transmission time after the packet ahead (ns-2's `avoidReordering_`). So
+        /// after a step down a link that is always busy keeps the delay of before until a pause or an
+        /// outage; with yes it does not.
         pub reorder?: bool,
         /// What happens when the path changes hands, and when it does.
         pub handover?: HandoverKeys,
@@ -106,9 +111,10 @@ keys! {
         #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
         #[schemars(with = "OneOrMany<Loss>")]
         pub loss: Vec<Loss>,
-        /// Instants at which the forward direction may send, as mahimahi records them: a text file with one number of milliseconds a line. At each, 1504 bytes may
-        /// be sent; what finds nothing waiting is lost, and after the last line all begin again. `rate` is then only that of `1 bdp` in
-        /// a queue's limit.
+        /// Instants at which the forward direction may send, as mahimahi records them: a text file with
+        /// one number of milliseconds a line. At each, 1504 bytes may be sent; what finds nothing
+        /// waiting is lost, and after the last line all begin again. `rate` is then only that of
+        /// `1 bdp` in a queue's limit.
         pub opportunities?: String,
         /// How the forward direction gets the right to send. Default: it may always send.
         pub access?: Access,
@@ -120,8 +126,8 @@ keys! {
         pub reverse?: Reverse,
     }
 
-    /// What differs in the return direction of a link. All but losses and what the link layer does (opportunities, access, arq, ack_thinning)
-    /// are by default those of the forward one; these are none.
+    /// What differs in the return direction of a link. All but losses and what the link layer does
+    /// (opportunities, access, arq, ack_thinning) are by default those of the forward one; these are none.
     #[derive(Default)]
     pub struct Reverse {
         /// Bits per second on the wire: one rate, or a list. It goes before the forward direction's file.
@@ -144,9 +150,10 @@ keys! {
         #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
         #[schemars(with = "OneOrMany<Loss>")]
         pub loss: Vec<Loss>,
-        /// Instants at which the return direction may send, as mahimahi records them: a text file with one number of milliseconds a line. At each, 1504 bytes may
-        /// be sent; what finds nothing waiting is lost, and after the last line all begin again. `rate` is then only that of `1 bdp` in
-        /// a queue's limit.
+        /// Instants at which the return direction may send, as mahimahi records them: a text file with
+        /// one number of milliseconds a line. At each, 1504 bytes may be sent; what finds nothing
+        /// waiting is lost, and after the last line all begin again. `rate` is then only that of
+        /// `1 bdp` in a queue's limit.
         pub opportunities?: String,
         /// How the return direction gets the right to send. Default: it may always send.
         pub access?: Access,
@@ -160,8 +167,8 @@ keys! {
     pub struct Satellite {
         /// Longitude of a geostationary satellite: "100E", "74W", or degrees east.
         pub geo: Longitude,
-        /// Lowest elevation in degrees at which a station may see it; below 0 the run goes ahead with a warning.
-        /// Default 0.
+        /// Lowest elevation in degrees at which a station may see it; below 0 the run goes ahead
+        /// with a warning. Default 0.
         #[schemars(range(min = -90.0, max = 90.0))]
         pub min_elevation?: f64,
     }

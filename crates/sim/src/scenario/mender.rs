@@ -85,7 +85,8 @@ impl Mender {
         right.is_some_and(|right| self.put(key, right))
     }
 
-    /// Removes a wrong value, and an item together with its whole list. A key that is missing by now is added.
+    /// Removes a wrong value, and an item together with its whole list. A key that is
+    /// missing by now is added.
     fn remove(&mut self, key: &Key) -> bool {
         let (Some(name), Some(above)) = (key.last(), key.parent()) else { return false };
         if find(&mut self.tree, key.parts()).is_none() {

@@ -32,11 +32,13 @@ keys! {
     /// A time line file with options.
     #[derive(Default)]
     pub struct TimelineTable {
-        /// CSV or Parquet with the columns t_s, rate_bps, delay_s, loss_rate, up and handover. A relative name starts from the directory of the
-        /// scenario file. `loss_rate` sets the rate of the direction's packet-error or bit-error if that is its only loss model. Otherwise
-        /// it is that of packet errors beside all losses that the direction has.
+        /// CSV or Parquet with the columns t_s, rate_bps, delay_s, loss_rate, up and handover. A relative
+        /// name starts from the directory of the scenario file. `loss_rate` sets the rate of the direction's
+        /// packet-error or bit-error if that is its only loss model. Otherwise it is that of packet errors
+        /// beside all losses that the direction has.
         pub file: String,
-        /// Start again after the last row, which is the end and whose values are not used. Otherwise the last values stay. Default no.
+        /// Start again after the last row, which is the end and whose values are not used. Otherwise the last
+        /// values stay. Default no.
         #[serde(default)]
         pub repeat: bool,
         /// The delay between two rows. Default "lines".
@@ -68,8 +70,8 @@ keys! {
         pub delay?: Duration,
     }
 
-    /// When a path changes hands, and what becomes of packets then. A time line file may have instants, too; without its column `handover`,
-    /// each change of `up` from true to false is one.
+    /// When a path changes hands, and what becomes of packets then. A time line file may have instants, too;
+    /// without its column `handover`, each change of `up` from true to false is one.
     #[derive(Default)]
     pub struct HandoverKeys {
         /// The fate of packets that are partly sent or on their way at a handover. Default "delivered".

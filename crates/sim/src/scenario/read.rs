@@ -10,12 +10,13 @@ use crate::scenario::keys::Scenario;
 use crate::scenario::text::Parsed;
 use crate::scenario::{mistakes, names, text};
 
-/// The keys at the top of a file that say what a sweep varies. A scenario, which is one run, has none of them.
+/// The keys at the top of a file that say what a sweep varies. A scenario, which is
+/// one run, has none of them.
 pub const SWEEP_KEYS: [&str; 2] = ["vary", "seeds"];
 
 impl Scenario {
-    /// Reads a TOML file and applies overrides. Each is a dotted key (`link.sat.rate`, `flow.0.cc`, `flow.*.cc`) and a TOML value; text
-    /// that is not valid TOML is taken as a string.
+    /// Reads a TOML file and applies overrides. Each is a dotted key (`link.sat.rate`, `flow.0.cc`,
+    /// `flow.*.cc`) and a TOML value; text that is not valid TOML is taken as a string.
     ///
     /// # Errors
     /// A file that cannot be read, text that is not TOML, and any invalid key or value, with its line.
@@ -79,7 +80,8 @@ impl Scenario {
     }
 }
 
-/// The scenario of a tree whose text has these mistakes. `directory`: where the files are that it names; `None` for here.
+/// The scenario of a tree whose text has these mistakes. `directory`: where the files are that
+/// it names; `None` for here.
 fn from_tree(
     mut tree: Value,
     mut origin: Origin,

@@ -1,7 +1,8 @@
 //! The tables of a scenario, which have one form.
 
-/// Makes structs that are tables of keys. An unknown key is refused. A key `name?: Type` may be absent, and is then not written. Where keys
-/// have values, as in `name: Type = value`, all of them do: each may be absent, and then has its value.
+/// Makes structs that are tables of keys. An unknown key is refused. A key `name?: Type` may be absent, and
+/// is then not written. Where keys have values, as in `name: Type = value`, all of them do: each may be
+/// absent, and then has its value.
 macro_rules! keys {
     (@ [$($about:tt)*] $table:ident [$($key:tt)*] []) => {
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

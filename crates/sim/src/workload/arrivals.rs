@@ -59,8 +59,8 @@ impl ShortFlowsPlan {
         Err(context.error("load", message))
     }
 
-    /// The connections that a source opens, `per_second` on average: their starts, and their sizes in bytes. The run has this
-    /// seed, and this end.
+    /// The connections that a source opens, `per_second` on average: their starts, and their sizes in bytes.
+    /// The run has this seed, and this end.
     pub(crate) fn connections(
         &self,
         source: &Opener,
@@ -115,8 +115,8 @@ mod tests {
         poisson(per_second, Time(0), until, usize::MAX, &mut stream).iter().map(|at| at.secs()).collect()
     }
 
-    /// Mean and variance of the counts of a second are both the rate. Their standard errors over n seconds are sqrt(5/n) for the mean, and
-    /// for the ratio of variance to mean sqrt(2/n) and a little more.
+    /// Mean and variance of the counts of a second are both the rate. Their standard errors over n seconds
+    /// are sqrt(5/n) for the mean, and for the ratio of variance to mean sqrt(2/n) and a little more.
     #[test]
     fn counts_are_those_of_a_poisson_process() {
         let mut counts = vec![0.0; SECONDS as usize];

@@ -129,7 +129,8 @@ mod tests {
 
     use super::*;
 
-    /// Two embedded objects of 3 bytes: the main object at 1 s, parsing until 1.5 s, the others at 3 and 4 s, the next page at 14 s.
+    /// Two embedded objects of 3 bytes: the main object at 1 s, parsing until 1.5 s, the others at 3 and
+    /// 4 s, the next page at 14 s.
     #[test]
     fn a_page_is_its_main_object_and_then_all_others() {
         let seconds = |s: f64| Span((s * 1e9) as u64);

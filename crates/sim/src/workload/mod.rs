@@ -1,7 +1,8 @@
-//! What applications do: how much they send, when they begin, and for how long they are silent. A file for each kind of traffic, and the
-//! one list of all.
+//! What applications do: how much they send, when they begin, and for how long they are silent. A file for
+//! each kind of traffic, and the one list of all.
 //!
-//! The file of a kind holds the keys that a user writes, with units, ranges and defaults; the plan that they come to; and the rule at work.
+//! The file of a kind holds the keys that a user writes, with units, ranges and defaults; the plan that they
+//! come to; and the rule at work.
 
 pub(crate) mod application;
 pub(crate) mod arrivals;

@@ -12,7 +12,8 @@ keys! {
     pub struct OnOff {
         /// For how long it sends as much as TCP carries. Either this or `size`.
         pub on?: Length,
-        /// How much it sends at once, rounded up to whole segments. It is silent from the last acknowledgement on.
+        /// How much it sends at once, rounded up to whole segments. It is silent from the
+        /// last acknowledgement on.
         pub size?: TransferSize,
         /// For how long it is silent.
         #[schemars(extend("x-hint" = "add e.g. off = \"5 s\" or off = { kind = \"exponential\", mean = \"5 s\" }"))]

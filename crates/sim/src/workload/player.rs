@@ -1,8 +1,9 @@
 //! A player of adaptive video: the choice of bitrates by the level of its buffer.
 //!
-//! BBA-0 of Huang, Johari, McKeown, Trunnell and Watson, "A Buffer-Based Approach to Rate Adaptation: Evidence from a Large Video Streaming
-//! Service", SIGCOMM 2014, section 4.1 and algorithm 1, from knowledge of the paper. Segments hold a fixed time of video and have exactly
-//! their bitrate. One is fetched at a time, and none while the buffer has no room for it: then the connection is silent.
+//! BBA-0 of Huang, Johari, McKeown, Trunnell and Watson, "A Buffer-Based Approach to Rate Adaptation:
+//! Evidence from a Large Video Streaming Service", SIGCOMM 2014, section 4.1 and algorithm 1, from knowledge
+//! of the paper. Segments hold a fixed time of video and have exactly their bitrate. One is fetched at a
+//! time, and none while the buffer has no room for it: then the connection is silent.
 
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ pub struct VideoPlan {
 }
 
 impl VideoPlan {
-    /// The rung of the ladder for the next segment: BBA-0, algorithm 1. `before` is that of the last one, `level` that of the buffer.
+    /// The rung of the ladder for the next segment: BBA-0, algorithm 1. `before` is that of the last one,
+    /// `level` that of the buffer.
     pub(crate) fn choose(&self, before: usize, level: Span) -> usize {
         let last = self.ladder.len() - 1;
         if level <= self.reservoir {
@@ -120,7 +122,8 @@ impl Player {
         self.ask(0)
     }
 
-    /// A segment is complete at `now`. Gives the time of the next request and the bytes that it asks for, if the video goes on.
+    /// A segment is complete at `now`. Gives the time of the next request and the bytes that it asks
+    /// for, if the video goes on.
     pub(crate) fn on_segment(&mut self, now: Time) -> Option<(Time, u64)> {
         self.play_until(now);
         self.received += 1;
@@ -216,8 +219,8 @@ mod tests {
         }
     }
 
-    /// By hand: the line goes from 1 Mbit/s at 90 s to 5 Mbit/s at 216 s, 1/31.5 Mbit/s a second. It is at 2 Mbit/s from 121.5 s on, and at
-    /// 3 Mbit/s from 153 s on.
+    /// By hand: the line goes from 1 Mbit/s at 90 s to 5 Mbit/s at 216 s, 1/31.5 Mbit/s a second. It is at
+    /// 2 Mbit/s from 121.5 s on, and at 3 Mbit/s from 153 s on.
     #[test]
     fn the_bitrate_follows_the_buffer_as_algorithm_1_says() {
         let plan = plan();

@@ -12,8 +12,9 @@ use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};
 use crate::workload::laws::{Length, TransferSize};
 
 keys! {
-    /// One connection on which a client asks and a server answers, one request at a time. `path` is that of the responses; requests
-    /// take the way of acknowledgements. The result has a row for each way, NAME/requests and NAME/responses.
+    /// One connection on which a client asks and a server answers, one request at a time. `path` is that of
+    /// the responses; requests take the way of acknowledgements. The result has a row for each way,
+    /// NAME/requests and NAME/responses.
     pub struct Requests {
         /// Payload of a request, rounded up to whole segments if it needs several. Default "100 bytes".
         pub request?: Size,

@@ -8,13 +8,14 @@ use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};
 use crate::workload::laws::TransferSize;
 
 keys! {
-    /// A new connection for each transfer, at the instants of a Poisson process. The result has one row for all.
+    /// A new connection for each transfer, at the instants of a Poisson process. The
+    /// result has one row for all.
     pub struct ShortFlows {
         /// Connections a second on average. Either this or `load`.
         #[schemars(range(min = 1e-6, max = 1e9), extend("examples" = [2.0]))]
         pub per_second?: f64,
-        /// Payload offered, as a part of the rate of the slowest link of the path (at the start, if it changes). Either this or
-        /// `per_second`.
+        /// Payload offered, as a part of the rate of the slowest link of the path (at the start, if it
+        /// changes). Either this or `per_second`.
         #[schemars(range(min = 1e-6, max = 100.0), extend("examples" = [0.3]))]
         pub load?: f64,
         /// Payload of each connection.

@@ -1,4 +1,5 @@
-//! Transfers: what an application has sent as one piece, a burst, a response or a whole connection, and how long each took.
+//! Transfers: what an application has sent as one piece, a burst, a response or a whole
+//! connection, and how long each took.
 
 use bentpipe_cc::Time;
 use bentpipe_tcp::Sender;
@@ -43,7 +44,8 @@ impl Summary {
         (self.completed > 0).then(|| self.times.iter().sum::<f64>() / self.completed as f64)
     }
 
-    /// The time in seconds that a share of them do not exceed, by a straight line between two of them (Hyndman and Fan 1996, type 7).
+    /// The time in seconds that a share of them do not exceed, by a straight line between two of them
+    /// (Hyndman and Fan 1996, type 7).
     pub(crate) fn quantile_s(&self, share: f64) -> Option<f64> {
         let place = share * (self.times.len().checked_sub(1)?) as f64;
         let below = self.times[place as usize];

@@ -16,13 +16,15 @@ use crate::workload::player::VideoPlan;
 /// Most segments that a player keeps.
 const MOST_SEGMENTS: u64 = 1_000_000;
 
-/// The bitrates that Netflix had before 2015, in kbit/s ("Per-Title Encode Optimization", Netflix technology blog, 2015; from knowledge).
+/// The bitrates that Netflix had before 2015, in kbit/s ("Per-Title Encode Optimization", Netflix technology
+/// blog, 2015; from knowledge).
 const LADDER_KBPS: [u64; 10] = [235, 375, 560, 750, 1_050, 1_750, 2_350, 3_000, 4_300, 5_800];
 
 keys! {
-    /// A player of adaptive video that chooses the bitrate of each segment by the level of its buffer (BBA-0). It is silent while
-    /// the buffer is full. `path` is that of the video. The result has a row for each way, NAME/requests and NAME/responses; the
-    /// transfers of the latter are the segments, and its columns `video_...` say how the video was seen.
+    /// A player of adaptive video that chooses the bitrate of each segment by the level of its buffer
+    /// (BBA-0). It is silent while the buffer is full. `path` is that of the video. The result has a row for
+    /// each way, NAME/requests and NAME/responses; the transfers of the latter are the segments, and its
+    /// columns `video_...` say how the video was seen.
     pub struct Video {
         /// The bitrates. Default: 235, 375, 560, 750, 1050, 1750, 2350, 3000, 4300 and 5800 kbit/s.
         #[schemars(extend("examples" = [["1 Mbit/s", "3 Mbit/s", "8 Mbit/s"]]))]
@@ -33,7 +35,8 @@ keys! {
         pub buffer?: Duration,
         /// The level up to which the least bitrate is chosen. Default: 3/8 of the buffer.
         pub reservoir?: Duration,
-        /// How far above that the largest one is chosen, with a straight line between. Default: 21/40 of the buffer.
+        /// How far above that the largest one is chosen, with a straight line between.
+        /// Default: 21/40 of the buffer.
         pub cushion?: Duration,
         /// The level from which it plays, at first and after a stall. Default: one segment.
         pub startup?: Duration,

@@ -1,11 +1,13 @@
 //! Voice: one side of a call, whose codec is silent while the talker is.
 //!
-//! Talk spurts and silences take turns. Their lengths are exponential: P. T. Brady, A Model for Generating On-Off Speech Patterns in Two-Way
-//! Conversation, Bell System Technical Journal 48 (7), 1969, from knowledge of the paper. Its six states tell who of two talks; a flow is one
-//! talker and has two. The means are those of ITU-T P.59 (1993): a talk spurt of 1.004 s and a pause of 1.587 s, so 38.8 % of the time is speech.
-//! In a spurt of length T packets leave at 0, I, 2 I and so on before T, with the interval I of the codec. With a mean spurt S these are
-//! 1 / (1 - exp(-I / S)) packets in the mean. The defaults are G.711 at 64 kbit/s in packets of 20 ms (RFC 3551 sections 4.2 and 4.5.14), behind
-//! headers of IPv4 (20 bytes), UDP (8) and RTP (12).
+//! Talk spurts and silences take turns. Their lengths are exponential: P. T. Brady, A Model for Generating
+//! On-Off Speech Patterns in Two-Way Conversation, Bell System Technical Journal 48 (7), 1969, from
+//! knowledge of the paper. Its six states tell who of two talks; a flow is one talker and has two. The
+//! means are those of ITU-T P.59 (1993): a talk spurt of 1.004 s and a pause of 1.587 s, so 38.8 % of the
+//! time is speech. In a spurt of length T packets leave at 0, I, 2 I and so on before T, with the interval
+//! I of the codec. With a mean spurt S these are 1 / (1 - exp(-I / S)) packets in the mean. The defaults
+//! are G.711 at 64 kbit/s in packets of 20 ms (RFC 3551 sections 4.2 and 4.5.14), behind headers of IPv4
+//! (20 bytes), UDP (8) and RTP (12).
 
 use bentpipe_cc::Span;
 
@@ -18,8 +20,9 @@ use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};
 use crate::workload::laws::{ExponentialLengths, Lengths};
 
 keys! {
-    /// One side of a call: talk spurts and silences of exponential lengths, without TCP. In a spurt a packet leaves at a constant interval. It
-    /// begins with a spurt. The transfers of the result are its packets, so `completion_p95_s` is a percentile of their one-way delay.
+    /// One side of a call: talk spurts and silences of exponential lengths, without TCP. In a spurt a packet
+    /// leaves at a constant interval. It begins with a spurt. The transfers of the result are its packets, so
+    /// `completion_p95_s` is a percentile of their one-way delay.
     pub struct Voice {
         /// Payload of each packet.
         #[schemars(extend("examples" = ["20 bytes"]))]
@@ -74,9 +77,9 @@ mod tests {
         run(&plan, &mut no_supply, &mut |_| true).expect("a run")
     }
 
-    /// By hand: a spurt has 1 / (1 - exp(-20/1004)) = 50.70 packets, and one begins every 2.591 s: 7,719 spurts and 391,400 packets. The
-    /// standard error of the number of spurts is 0.75 %, that of the packets 1.4 %. A silence shorter than the rest of a packet's time is
-    /// not seen, one in 160.
+    /// By hand: a spurt has 1 / (1 - exp(-20/1004)) = 50.70 packets, and one begins every 2.591 s: 7,719
+    /// spurts and 391,400 packets. The standard error of the number of spurts is 0.75 %, that of the packets
+    /// 1.4 %. A silence shorter than the rest of a packet's time is not seen, one in 160.
     #[test]
     fn spurts_and_packets_are_those_of_the_closed_forms() {
         let found = call("");

@@ -21,22 +21,25 @@ use crate::workload::laws::{
 const MOST_OBJECTS: u64 = 1_000_000;
 
 keys! {
-    /// A browser that loads page after page: a main object and, when that is parsed, its embedded objects. Without keys it is the
-    /// model of 3GPP2 C.R1002. `path` is that of the responses. The result has a row for each way, NAME/requests and NAME/responses;
-    /// the transfers of the latter are the pages.
+    /// A browser that loads page after page: a main object and, when that is parsed, its embedded objects.
+    /// Without keys it is the model of 3GPP2 C.R1002. `path` is that of the responses. The result has a row
+    /// for each way, NAME/requests and NAME/responses; the transfers of the latter are the pages.
     pub struct Web {
-        /// Payload of a main object. Default: log-normal, median "4230 bytes", sigma 1.37, from "100 bytes" to "2 MB".
+        /// Payload of a main object. Default: log-normal, median "4230 bytes", sigma 1.37,
+        /// from "100 bytes" to "2 MB".
         pub main?: TransferSize,
         /// Number of embedded objects. Default: pareto-count, least 2, shape 1.1, most 55: 5.6 on average.
         pub objects?: ObjectCount,
-        /// Payload of an embedded object. Default: log-normal, median "478 bytes", sigma 2.36, from "50 bytes" to "2 MB".
+        /// Payload of an embedded object. Default: log-normal, median "478 bytes", sigma 2.36,
+        /// from "50 bytes" to "2 MB".
         pub embedded?: TransferSize,
-        /// From the end of the main object to the requests for the others. Default: exponential, mean "130 ms".
+        /// From the end of the main object to the requests for the others. Default:
+        /// exponential, mean "130 ms".
         pub parsing?: Length,
         /// From the end of a page to the request for the next one. Default: exponential, mean "30 s".
         pub reading?: Length,
-        /// Most connections. With 1, the default, all embedded objects are asked for at once on the one connection (HTTP/2). With
-        /// more, each carries one object at a time, and they stay open (HTTP/1.1).
+        /// Most connections. With 1, the default, all embedded objects are asked for at once on the one
+        /// connection (HTTP/2). With more, each carries one object at a time, and they stay open (HTTP/1.1).
         #[schemars(range(min = 1, max = 32), extend("examples" = [6]))]
         pub connections?: u32,
         /// Payload of a request, rounded up to whole segments if it needs several. Default "350 bytes".
@@ -62,7 +65,8 @@ impl TrafficKeys for Web {
 }
 
 impl Web {
-    /// What is not given is that of 3GPP2 C.R1002: its means and standard deviations of the log-normal laws, as medians and sigmas.
+    /// What is not given is that of 3GPP2 C.R1002: its means and standard deviations of the log-normal
+    /// laws, as medians and sigmas.
     fn pages(&self, context: &TrafficContext<'_>) -> Result<WebPlan, Error> {
         let object = |given: &Option<_>, name, [median, least]: [u64; 2], sigma| {
             let (least, most) = (Some(Size(least)), Some(Size(2_000_000)));

@@ -1,4 +1,5 @@
-//! A packet that is still inside a link when the run ends is neither dropped nor lost, whatever is known of its fate.
+//! A packet that is still inside a link when the run ends is neither dropped nor lost,
+//! whatever is known of its fate.
 
 use bentpipe_sim::record::{LinkReport, Report, SegmentEvent};
 
@@ -31,8 +32,8 @@ fn check(report: &Report) {
     assert_eq!(flow.sent_packets, report.packets + flow.dropped_packets + flow.inside_packets, "{flow:?}");
 }
 
-/// A packet takes 8 s at 1 kbit/s. So in 10 s one transmission ends, and at most one packet can be lost to errors; all others wait or are being
-/// sent, whichever queue the link has.
+/// A packet takes 8 s at 1 kbit/s. So in 10 s one transmission ends, and at most one packet can be lost to
+/// errors; all others wait or are being sent, whichever queue the link has.
 #[test]
 fn packets_that_wait_are_not_lost_to_errors() {
     for queue in [
@@ -57,7 +58,8 @@ fn packets_that_wait_are_not_lost_to_errors() {
     }
 }
 
-/// All packets are lost, each when its transmission ends: at 1 Mbit/s every 8 ms, while 2 Mbit/s come. So after t s there are 125 t of them.
+/// All packets are lost, each when its transmission ends: at 1 Mbit/s every 8 ms, while 2 Mbit/s come. So
+/// after t s there are 125 t of them.
 #[test]
 fn losses_are_counted_when_the_transmission_ends() {
     for kind in ["drop-tail", "priority"] {
@@ -81,8 +83,8 @@ fn losses_are_counted_when_the_transmission_ends() {
     }
 }
 
-/// A handover at 15 s flushes the queue. Twice the rate comes, so that each packet from 7.5 s on will wait beyond it. At 14 s all of these still
-/// wait; at 16 s as many are dropped as have not been sent by 15 s.
+/// A handover at 15 s flushes the queue. Twice the rate comes, so that each packet from 7.5 s on will wait
+/// beyond it. At 14 s all of these still wait; at 16 s as many are dropped as have not been sent by 15 s.
 #[test]
 fn a_handover_drops_the_queue_when_it_comes() {
     for kind in ["drop-tail", "priority"] {
@@ -104,7 +106,8 @@ fn a_handover_drops_the_queue_when_it_comes() {
     }
 }
 
-/// The same for what is on the air: a handover at 5 s loses packets that have not arrived then. On a path of 2 s these were sent from 3 s on.
+/// The same for what is on the air: a handover at 5 s loses packets that have not arrived then. On a path of
+/// 2 s these were sent from 3 s on.
 #[test]
 fn a_handover_loses_what_is_in_flight_when_it_comes() {
     let link = "rate = \"1 Mbit/s\"\nhandover = { at = [\"5 s\"], in_flight = \"lost\" }";
@@ -116,7 +119,8 @@ fn a_handover_loses_what_is_in_flight_when_it_comes() {
     }
 }
 
-/// The segments of a trace are an account of their own: at each sample as many were sent again as the trace has by then.
+/// The segments of a trace are an account of their own: at each sample as many were sent again
+/// as the trace has by then.
 #[test]
 fn a_sample_has_the_retransmissions_so_far() {
     let outcome = outcome(

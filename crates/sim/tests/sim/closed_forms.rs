@@ -4,11 +4,13 @@ use crate::outcome::{close, geo, outcome, report};
 
 #[test]
 fn a_saturated_link_carries_payload_over_wire_size() {
-    // 1460 of 1500 bytes are payload: 9.733 Mbit/s once the pipe is full. The threshold keeps slow start from overshooting.
+    // 1460 of 1500 bytes are payload: 9.733 Mbit/s once the pipe is full. The threshold keeps slow
+    // start from overshooting.
     let r =
         report(&geo("400 s", "", "cc = \"reno\"\ninitial_ssthresh = 420\nreceive_window = \"600 segments\""));
     let bits_per_s = 10e6 * 1460.0 / 1500.0;
-    // Slow start from 1 to 417 segments takes nine round trips, during which about 511 segments cross instead of 3750.
+    // Slow start from 1 to 417 segments takes nine round trips, during which about
+    // 511 segments cross instead of 3750.
     let lost_at_start = (3750.0 - 511.0) * 1460.0 * 8.0;
     close(r.flows[0].goodput_bps, bits_per_s - lost_at_start / 400.0, 2e-3);
     assert_eq!(r.flows[0].retransmitted_packets, 0);
@@ -26,7 +28,8 @@ fn the_round_trip_is_propagation_plus_transmission() {
 
 #[test]
 fn slow_start_doubles_every_round_and_a_transfer_takes_the_rounds_that_it_needs() {
-    // 1 + 2 + 4 + ... + 64 = 127 segments take seven rounds; the last round also waits for its 64 segments' transmission.
+    // 1 + 2 + 4 + ... + 64 = 127 segments take seven rounds; the last round also waits for its
+    // 64 segments' transmission.
     let bytes = 127 * 1460;
     let r = report(&geo(
         "60 s",
@@ -47,8 +50,8 @@ fn a_short_last_segment_is_neither_padded_nor_lost() {
     assert_eq!(r.flows[0].sent_packets, 69);
 }
 
-/// CUBIC on 10 Mbit/s, 100 ms and a buffer of twelve bandwidth-delay products, until `duration`: packets dropped, largest window, first
-/// finite ssthresh.
+/// CUBIC on 10 Mbit/s, 100 ms and a buffer of twelve bandwidth-delay products, until `duration`: packets
+/// dropped, largest window, first finite ssthresh.
 fn first_slow_start(slow_start: &str, duration: &str) -> (u64, f64, Option<f64>) {
     let outcome = outcome(&format!(
         r#"
@@ -69,7 +72,8 @@ fn first_slow_start(slow_start: &str, duration: &str) -> (u64, f64, Option<f64>)
     (outcome.report.links[0].dropped_queue, most, first)
 }
 
-/// RFC 9406: HyStart++ ends slow start while the queue still has room. Without it, slow start ends by filling the queue.
+/// RFC 9406: HyStart++ ends slow start while the queue still has room. Without it, slow start
+/// ends by filling the queue.
 #[test]
 fn hystart_leaves_slow_start_before_the_queue_overflows() {
     let (dropped, most, ssthresh) = first_slow_start("hystart++", "4.5 s");
@@ -84,7 +88,8 @@ fn hystart_leaves_slow_start_before_the_queue_overflows() {
 #[test]
 fn vegas_keeps_between_alpha_and_beta_segments_in_the_queue() {
     let r = report(&geo("1000 s", "", "cc = \"vegas\""));
-    // Equilibrium backlog 1 to 3 segments (Brakmo and Peterson); the mean includes the time before equilibrium.
+    // Equilibrium backlog 1 to 3 segments (Brakmo and Peterson); the mean includes the
+    // time before equilibrium.
     assert!((0.0..3.5).contains(&r.links[0].queue_mean_packets), "{}", r.links[0].queue_mean_packets);
     assert!(r.links[0].queue_max_packets < 250);
     assert_eq!(r.links[0].dropped_queue, 0);
@@ -92,8 +97,9 @@ fn vegas_keeps_between_alpha_and_beta_segments_in_the_queue() {
 
 #[test]
 fn reno_under_random_loss_follows_the_square_root_law() {
-    // Mathis et al. 1997: W = sqrt(3/2) / sqrt(p) for periodic loss. Random loss gives 1.31 / sqrt(p), the mean over time
-    // (Ott, Kemperman and Mathis, The Stationary Behavior of Ideal TCP Congestion Avoidance, 1996).
+    // Mathis et al. 1997: W = sqrt(3/2) / sqrt(p) for periodic loss. Random loss gives
+    // 1.31 / sqrt(p), the mean over time (Ott, Kemperman and Mathis, The Stationary Behavior of Ideal
+    // TCP Congestion Avoidance, 1996).
     let per = 1e-3_f64;
     let mean: f64 = (0..6)
         .map(|seed| {
@@ -124,8 +130,8 @@ fn constant_rate_traffic_may_be_on_and_off_for_random_times() {
     let text = format!(
         "duration = \"20000 s\"\n[link.sat]\nrate = \"10 Mbit/s\"\ndelay = \"0 ms\"\n[[flow]]\n{cbr}\n"
     );
-    // On for 2 of 5 s at 125 packets a second, and one packet begins each of the 4,000 periods. The standard error of the share of the time
-    // is 2/5 * 3/5 * sqrt(2 / 4000) = 0.0054, 1.3 % of it.
+    // On for 2 of 5 s at 125 packets a second, and one packet begins each of the 4,000 periods. The standard
+    // error of the share of the time is 2/5 * 3/5 * sqrt(2 / 4000) = 0.0054, 1.3 % of it.
     let sent = report(&text).flows[0].sent_packets as f64;
     close(sent, 20_000.0 / 5.0 / (1.0 - (-0.008_f64 / 2.0).exp()), 0.05);
 }
@@ -197,12 +203,13 @@ fn a_trace_has_a_row_for_every_interval_and_follows_the_window() {
     assert!(flows.delivered_bytes.is_sorted());
 }
 
-/// docs/engine.md, the order of events: at one instant access delays come in the order of the flows, in whatever order their packets
-/// went in.
+/// docs/engine.md, the order of events: at one instant access delays come in the order of the flows, in
+/// whatever order their packets went in.
 #[test]
 fn delays_of_their_own_that_are_alike_do_not_make_flows_depend_on_each_other() {
-    // Flow b: access delay 5 ms, 1500 bytes at 12 Mbit/s 1 ms, 10 ms. Back: 40 bytes at 320 Mbit/s 1 us, 10 ms, 5 ms. When its first ACK
-    // arrives after 31.001 ms it sends two segments. At that instant, a nanosecond before, or after it, flow a sends one.
+    // Flow b: access delay 5 ms, 1500 bytes at 12 Mbit/s 1 ms, 10 ms. Back: 40 bytes at 320 Mbit/s 1 us,
+    // 10 ms, 5 ms. When its first ACK arrives after 31.001 ms it sends two segments. At that instant, a
+    // nanosecond before, or after it, flow a sends one.
     let first_rtt_of_a = |start: u64, extra_of_b: u32| {
         let flow = |name, start: u64, extra, size| {
             format!(
@@ -218,7 +225,8 @@ fn delays_of_their_own_that_are_alike_do_not_make_flows_depend_on_each_other() {
     assert_eq!(first_rtt_of_a(31_000_999, 5), 31_001_000);
     assert_eq!(first_rtt_of_a(31_001_000, 5), 31_001_000);
     assert_eq!(first_rtt_of_a(31_001_001, 5), 33_000_999, "behind both of b");
-    // With 1 ms of access delay b sends two after 23.001 ms, and two more after 46.002 ms, which reach the link after 47.002 ms.
+    // With 1 ms of access delay b sends two after 23.001 ms, and two more after 46.002 ms, which reach
+    // the link after 47.002 ms.
     assert_eq!(first_rtt_of_a(46_001_999 - 4_000_000, 1), 31_001_000);
     assert_eq!(first_rtt_of_a(46_002_000 - 4_000_000, 1), 31_001_000);
 }
@@ -252,8 +260,8 @@ fn acknowledgements_may_take_a_path_of_their_own() {
 #[test]
 fn acknowledgements_are_held_for_a_random_time_and_in_order() {
     let flow = |more: &str| geo("2000 s", "", &format!("cc = \"reno\"\nack_jitter = \"100 ms\"\n{more}"));
-    // One segment at a time: the round trip is 501.232 ms and the jitter, uniform from 0 to 100 ms. Some 3600 round trips: four standard
-    // errors of their mean are 4 x 28.9 ms / 60.
+    // One segment at a time: the round trip is 501.232 ms and the jitter, uniform from 0 to 100 ms. Some 3600
+    // round trips: four standard errors of their mean are 4 x 28.9 ms / 60.
     let r = report(&flow("receive_window = \"1 segments\""));
     let f = &r.flows[0];
     assert!((f.rtt.unwrap().mean_s - 0.551_232).abs() < 0.002, "{:?}", f.rtt);
@@ -272,7 +280,8 @@ fn acknowledgements_are_held_for_a_random_time_and_in_order() {
 
 #[test]
 fn a_constant_window_fills_a_slower_link_with_what_no_longer_fits_the_pipe() {
-    // With 600 segments outstanding a packet comes round when 600 have been sent: 1.2 ms each until 60 s, then 2.4 ms.
+    // With 600 segments outstanding a packet comes round when 600 have been sent: 1.2 ms each
+    // until 60 s, then 2.4 ms.
     let link = "queue = { kind = \"drop-tail\", limit = \"999 packets\" }\nreverse = { rate = \"10 Mbit/s\" }\n[record]\ninterval = \"1 s\"\nlinks = true";
     let flow = "cc = \"reno\"\nreceive_window = \"600 segments\"\ninitial_window = 600";
     let rates = "rate = [[\"0 s\", \"10 Mbit/s\"], [\"60 s\", \"5 Mbit/s\"]]\ndelay";
@@ -286,7 +295,8 @@ fn a_constant_window_fills_a_slower_link_with_what_no_longer_fits_the_pipe() {
             close(*rtt, 600.0 * 0.0024, 1e-12);
         }
     }
-    // Of a round trip, 500 ms of propagation and the transmission of an acknowledgement (32 us) and of the packet itself are no waiting.
+    // Of a round trip, 500 ms of propagation and the transmission of an acknowledgement (32 us) and of the
+    // packet itself are no waiting.
     let waits = |rtt: f64, each: f64| (rtt - 0.500_032 - each) / each;
     let links = outcome.links.trace();
     let rows = links.t_s.iter().zip(&links.link).zip(&links.queue_packets);
@@ -301,9 +311,10 @@ fn a_constant_window_fills_a_slower_link_with_what_no_longer_fits_the_pipe() {
 
 #[test]
 fn a_constant_window_over_a_delay_that_falls_linearly_goes_round_in_a_geometric_series() {
-    // Both ways the delay falls from 270 ms by 2.5 ms a second. Of a packet it is that at the end of its transmission (x = 1.2 ms; of an
-    // acknowledgement y = 32 us). Sent at t, a packet arrives at a = t + x + d(t + x), its acknowledgement at b = a + y + d(a + y). So
-    // b = alpha t + beta: from a fixed point on, the instants are a geometric series.
+    // Both ways the delay falls from 270 ms by 2.5 ms a second. Of a packet it is that at the end of its
+    // transmission (x = 1.2 ms; of an acknowledgement y = 32 us). Sent at t, a packet arrives at
+    // a = t + x + d(t + x), its acknowledgement at b = a + y + d(a + y). So b = alpha t + beta: from a fixed
+    // point on, the instants are a geometric series.
     let file = std::env::temp_dir().join(format!("bentpipe-falls-{}.csv", std::process::id()));
     std::fs::write(&file, "t_s,delay_s\n0,0.27\n100,0.02\n").expect("a file");
     let text = geo("90 s", "", "cc = \"reno\"\nreceive_window = \"1 segments\"");

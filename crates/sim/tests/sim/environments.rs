@@ -1,4 +1,5 @@
-//! Runs that pause for the decisions of agents: the same bits however they are divided, and rates and measures worked out by hand.
+//! Runs that pause for the decisions of agents: the same bits however they are divided, and rates and
+//! measures worked out by hand.
 
 use std::sync::Arc;
 

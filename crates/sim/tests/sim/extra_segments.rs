@@ -1,4 +1,5 @@
-//! Extra segments of low priority on whole paths: TCP-Peach and its kin over a geostationary link, with and without priorities.
+//! Extra segments of low priority on whole paths: TCP-Peach and its kin over a geostationary link,
+//! with and without priorities.
 
 use bentpipe_sim::{no_supply, run, run_by_reference};
 
@@ -6,8 +7,9 @@ use crate::outcome::{close, geo, outcome, plan, report};
 
 const PRIORITY: &str = "queue = { kind = \"priority\" }";
 
-/// 10 Mbit/s, 500 ms there and back, packets of 1500 bytes: 416 of them are the bandwidth-delay product, which rwnd takes. Sudden Start
-/// begins with the first acknowledgement, 0.5 s after the first segment, and W is rwnd two round trips later. Reno then has 16 or so.
+/// 10 Mbit/s, 500 ms there and back, packets of 1500 bytes: 416 of them are the bandwidth-delay product,
+/// which rwnd takes. Sudden Start begins with the first acknowledgement, 0.5 s after the first segment, and W
+/// is rwnd two round trips later. Reno then has 16 or so.
 #[test]
 fn sudden_start_reaches_rwnd_within_two_round_trips() {
     let text = geo("1.6 s", PRIORITY, "cc = \"peach\"");
@@ -19,8 +21,9 @@ fn sudden_start_reaches_rwnd_within_two_round_trips() {
     assert_eq!(outcome.report.flows[0].dropped_packets, 0);
 }
 
-/// The paper's point: a random loss does not cost half of the window. The link has a packet error rate of 1e-3, by which Reno has
-/// sqrt(1.5 / 1e-3) = 38.7 segments a round trip (RFC 5348's simple formula), 9 % of the path.
+/// The paper's point: a random loss does not cost half of the window. The link has a packet error rate
+/// of 1e-3, by which Reno has sqrt(1.5 / 1e-3) = 38.7 segments a round trip (RFC 5348's simple
+/// formula), 9 % of the path.
 #[test]
 fn errors_on_a_geostationary_link_cost_peach_less_than_reno() {
     let goodput = |cc: &str| {
@@ -69,8 +72,8 @@ fn a_path_without_priorities_is_warned_of() {
     assert!(plan(&geo("1 s", "", "cc = \"reno\"")).warnings.is_empty());
 }
 
-/// Each combination that concerns extra segments by both loops: what becomes of them, of their acknowledgements, of the books. And the
-/// receiver's clock of TCP New Jersey.
+/// Each combination that concerns extra segments by both loops: what becomes of them, of their
+/// acknowledgements, of the books. And the receiver's clock of TCP New Jersey.
 #[test]
 fn both_loops_agree() {
     let queues = [

@@ -17,7 +17,8 @@ fn one(duration: &str, rate: &str, delay: &str, link: &str, flow: &str) -> Strin
 
 #[test]
 fn one_bit_per_second_carries_one_packet_in_its_time() {
-    // 1000 bytes take 8000 s: by 30 d = 2,592,000 s, 324 have been sent, and all of the first 323 have arrived.
+    // 1000 bytes take 8000 s: by 30 d = 2,592,000 s, 324 have been sent, and all of
+    // the first 323 have arrived.
     let cbr = "traffic = { kind = \"cbr\", rate = \"1 bit/s\", packet = \"1000 bytes\" }";
     let r = report(&one("30 d", "1 bit/s", "1 us", "", cbr));
     assert_eq!((r.packets, r.links[0].utilisation), (323, 1.0));
@@ -101,13 +102,15 @@ fn ten_years_pass() {
     // One packet of 12500 bytes every 100,000 s at 1 bit/s: 3652 x 86,400 s / 100,000 s = 3155.3.
     let cbr = "traffic = { kind = \"cbr\", rate = \"1 bit/s\", packet = \"12500 bytes\" }";
     let r = report(&one("3652 d", "100 Tbit/s", "1 d", "", cbr));
-    // The first leaves at 0. The last day's are under way; the others were sent by 3651 d, 3154.4 periods after the first.
+    // The first leaves at 0. The last day's are under way; the others were sent by 3651 d, 3154.4
+    // periods after the first.
     assert_eq!((r.flows[0].sent_packets, r.packets), (3_156, 3_155));
 }
 
 #[test]
 fn a_queue_that_would_last_for_centuries_stays_in_order() {
-    // 520,000 bits at 1 bit/s take 520,000 s; the clock ends after 35,474 packets, and 115,385 come. 3650 d have room for 606.5.
+    // 520,000 bits at 1 bit/s take 520,000 s; the clock ends after 35,474 packets, and 115,385 come.
+    // 3650 d have room for 606.5.
     let text = "duration = \"3650 d\"\n[link.a]\nrate = \"1 bit/s\"\ndelay = \"1 ms\"\n\
         queue = { kind = \"@\", limit = \"1000000 packets\" }\n[link.b]\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n\
         [[flow]]\npath = [\"a\", \"b\"]\nstop = \"3 s\"\n\
@@ -121,8 +124,8 @@ fn a_queue_that_would_last_for_centuries_stays_in_order() {
     }
 }
 
-/// Acknowledgements held together come a nanosecond apart: TCP-STAR estimates 10^9 segments a second. A twentieth of that times the
-/// round-trip time is a window of 25 million segments at once.
+/// Acknowledgements held together come a nanosecond apart: TCP-STAR estimates 10^9 segments a second. A
+/// twentieth of that times the round-trip time is a window of 25 million segments at once.
 #[test]
 fn a_window_that_would_fill_the_memory_ends_the_run() {
     let text = "duration = \"20 s\"\n[link.sat]\nrate = \"100 Mbit/s\"\ndelay = \"250 ms\"\nreverse = { rate = \"1 Tbit/s\" }\n\

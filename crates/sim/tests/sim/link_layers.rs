@@ -1,4 +1,5 @@
-//! Link layers from a scenario's text to its results: demand assignment, ARQ, thinning of acknowledgements, opportunities.
+//! Link layers from a scenario's text to its results: demand assignment, ARQ, thinning of
+//! acknowledgements, opportunities.
 
 use bentpipe_sim::record::Report;
 use bentpipe_sim::{Scenario, no_supply, run_by_reference};
@@ -22,7 +23,8 @@ fn a_round_trip_over_demand_assignment_has_its_closed_form() {
         let r = report(&format!("{}receive_window = \"1 segments\"\n", bulk("1.5 s", "", &reverse)));
         r.flows[0].rtt.expect("one round trip").min_s * 1e3
     };
-    // Data takes 251.2 ms. The acknowledgement is asked for at 260 ms; the grant takes 500 ms and a frame, its slot 2 ms, the way 250 ms.
+    // Data takes 251.2 ms. The acknowledgement is asked for at 260 ms; the grant takes 500 ms and a frame,
+    // its slot 2 ms, the way 250 ms.
     close(rtt_ms(""), 260.0 + 520.0 + 2.0 + 250.0, 1e-9);
     // 600 ms after 260 ms a frame begins; 601 ms after, the next one is 19 ms away.
     close(rtt_ms(", grant_delay = \"600 ms\""), 260.0 + 600.0 + 2.0 + 250.0, 1e-9);
@@ -35,7 +37,8 @@ fn a_round_trip_over_demand_assignment_has_its_closed_form() {
 
 #[test]
 fn thinned_acknowledgements_do_not_wait_for_each_other() {
-    // One acknowledgement of 40 bytes for each packet of 1500: 10 Mbit/s of data need 267 kbit/s, and there are 64. A thousand take 5 s.
+    // One acknowledgement of 40 bytes for each packet of 1500: 10 Mbit/s of data need 267 kbit/s, and there
+    // are 64. A thousand take 5 s.
     let reverse = "rate = \"64 kbit/s\"\nqueue = { kind = \"drop-tail\", limit = \"1000 packets\" }";
     let run = |more: &str| report(&bulk("200 s", "", &format!("{reverse}\n{more}")));
     let (all, thinned) = (run(""), run("ack_thinning = {}"));
@@ -95,7 +98,8 @@ fn opportunities_are_the_rate_of_a_direction() {
     }
 }
 
-/// A repeat that is due at 14 ms goes at 16 ms, the next opportunity. Who looks at 13 ms sees that, who does not finds out at 14 ms.
+/// A repeat that is due at 14 ms goes at 16 ms, the next opportunity. Who looks at 13 ms sees that, who
+/// does not finds out at 14 ms.
 #[test]
 fn who_watches_the_links_changes_nothing() {
     let path = file("each-4-ms.up", "4\n");
@@ -197,7 +201,8 @@ fn each_mistake_in_a_link_layer_is_named() {
 
 #[test]
 fn a_packet_of_no_bytes_is_no_wake() {
-    // Without a header the segments that open and close a connection have no bytes. ARQ announces wakes, which are no packets either.
+    // Without a header the segments that open and close a connection have no bytes. ARQ announces wakes,
+    // which are no packets either.
     let text = "duration = \"2 s\"\n[link.x]\nrate = \"500 kbit/s\"\ndelay = \"1 ms\"\narq = { tries = 2 }\n\
                 queue = { kind = \"drop-tail\", limit = \"99 packets\" }\n[[flow]]\ncc = \"reno\"\npath = [\"x\"]\ncount = 2\n\
                 header = \"0 bytes\"\ntraffic = { kind = \"bulk\", size = \"20 kB\" }\n";

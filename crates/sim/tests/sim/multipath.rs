@@ -66,7 +66,8 @@ fn a_file_arrives_whole_over_lossy_paths() {
     }
 }
 
-/// RFC 6356, goal 1: over two disjoint paths at least as much as a TCP on the best of them. Goal 3 follows: more where it does no harm.
+/// RFC 6356, goal 1: over two disjoint paths at least as much as a TCP on the best of them. Goal 3 follows:
+/// more where it does no harm.
 #[test]
 fn over_disjoint_paths_it_takes_at_least_the_best() {
     let beside = |cc: &str| {
@@ -89,12 +90,14 @@ fn over_disjoint_paths_it_takes_at_least_the_best() {
     }
 }
 
-/// A queue that treats all packets alike. In a drop-tail queue, which of a few flows loses is a matter of phases.
+/// A queue that treats all packets alike. In a drop-tail queue, which of a few flows
+/// loses is a matter of phases.
 const RED: &str =
     "queue = { kind = \"red\", limit = \"300 packets\", min = \"30 packets\", max = \"150 packets\" }";
 
-/// RFC 6356, goal 2: through a shared bottleneck two subflows take no more than one TCP. Uncoupled, they take two shares. Reno counts the
-/// segments that are acknowledged; OLIA and BALIA, which count ACKs as their authors' code does, take their share when they count as Reno.
+/// RFC 6356, goal 2: through a shared bottleneck two subflows take no more than one TCP. Uncoupled, they take
+/// two shares. Reno counts the segments that are acknowledged; OLIA and BALIA, which count ACKs as their
+/// authors' code does, take their share when they count as Reno.
 #[test]
 fn through_one_bottleneck_it_takes_the_share_of_one_flow() {
     let share = |cc: &str, per: &str| {
@@ -123,8 +126,8 @@ fn through_one_bottleneck_it_takes_the_share_of_one_flow() {
     assert!((1.8..2.2).contains(&uncoupled), "{uncoupled} of a TCP");
 }
 
-/// Khalili et al. 2012, section 3: on a path that others congest, OLIA leaves them more than LIA does. Here four Renos share the second path,
-/// and the first is free. Uncoupled, the second subflow would take a fifth.
+/// Khalili et al. 2012, section 3: on a path that others congest, OLIA leaves them more than LIA does. Here
+/// four Renos share the second path, and the first is free. Uncoupled, the second subflow would take a fifth.
 #[test]
 fn olia_leaves_a_congested_path_to_others_more_than_lia_does() {
     let taken = |cc: &str| {
@@ -140,7 +143,8 @@ fn olia_leaves_a_congested_path_to_others_more_than_lia_does() {
     assert!(olia < 0.8 * lia && lia < 0.5 * reno, "{olia}, {lia}, {reno}");
 }
 
-/// While the application has less than the fast path carries, nothing goes over the slow one, except with turns.
+/// While the application has less than the fast path carries, nothing goes over the
+/// slow one, except with turns.
 #[test]
 fn the_scheduler_prefers_the_path_with_the_shortest_round_trip() {
     let links = link("a", "8 Mbit/s", "250 ms", "") + &link("b", "8 Mbit/s", "20 ms", "");
@@ -153,7 +157,8 @@ fn the_scheduler_prefers_the_path_with_the_shortest_round_trip() {
         assert_eq!(r.flows[0].delivered_bytes, 58_400);
         [r.flows[1].sent_packets, r.flows[2].sent_packets]
     };
-    // The first path opens first and is alone then, whatever its round trip; so the fast one is the first here.
+    // The first path opens first and is alone then, whatever its round trip; so the
+    // fast one is the first here.
     let swapped = |keys: &str| {
         let links = link("a", "8 Mbit/s", "20 ms", "") + &link("b", "8 Mbit/s", "250 ms", "");
         let flow = over_both(&format!(
@@ -163,17 +168,18 @@ fn the_scheduler_prefers_the_path_with_the_shortest_round_trip() {
         [r.flows[1].sent_packets, r.flows[2].sent_packets]
     };
     assert_eq!(sent(""), [40, 0]);
-    // 20, 40 and 80 in the rounds of the slow path that begin at 0, 0.5 and 1.0 s; the fast one carries the rest, 860, by 1.3 s.
+    // 20, 40 and 80 in the rounds of the slow path that begin at 0, 0.5 and 1.0 s; the fast one carries
+    // the rest, 860, by 1.3 s.
     let [fast, slow] = swapped("");
     assert!(fast >= 860 && slow == 140, "{fast} and {slow}");
     let turns = swapped("initial_ssthresh = 2\nscheduler = \"round-robin\"");
     assert!(turns[1] > 0, "{turns:?}");
 }
 
-/// One receive buffer for both paths. A path of 20 ms and one of 300 ms, no losses, windows that never bind: the buffer of 60 segments is
-/// full until the slow path brings its oldest segment. In each round trip of the slow path one buffer of data passes, as much as a TCP
-/// with this window would have on the slow path alone, though the fast one could carry far more. Opportunistic retransmission
-/// repairs that.
+/// One receive buffer for both paths. A path of 20 ms and one of 300 ms, no losses, windows that never bind:
+/// the buffer of 60 segments is full until the slow path brings its oldest segment. In each round trip of the
+/// slow path one buffer of data passes, as much as a TCP with this window would have on the slow path alone,
+/// though the fast one could carry far more. Opportunistic retransmission repairs that.
 #[test]
 fn a_slow_path_blocks_the_shared_receive_buffer() {
     let links = link("a", "50 Mbit/s", "10 ms", "") + &link("b", "50 Mbit/s", "300 ms", "");
@@ -194,7 +200,8 @@ fn a_slow_path_blocks_the_shared_receive_buffer() {
     assert!(hurried.flows[0].retransmitted_packets > 0);
 }
 
-/// The second path goes down for good in the middle of a transfer: what was under way there is sent again on the first.
+/// The second path goes down for good in the middle of a transfer: what was under way there is
+/// sent again on the first.
 #[test]
 fn a_path_that_goes_down_does_not_hold_up_the_transfer() {
     for cc in ["lia", "cubic"] {
@@ -208,7 +215,8 @@ fn a_path_that_goes_down_does_not_hold_up_the_transfer() {
     }
 }
 
-/// Coupled controllers hear of each other in a deterministic order, also where a trace makes every change of a window a row.
+/// Coupled controllers hear of each other in a deterministic order, also where a trace makes every
+/// change of a window a row.
 #[test]
 fn traces_show_each_subflow() {
     let links = link("a", "8 Mbit/s", "50 ms", "") + &link("b", "4 Mbit/s", "20 ms", "");

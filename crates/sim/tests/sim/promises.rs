@@ -177,8 +177,8 @@ proptest! {
         let sent: u64 = r.flows.iter().map(|f| f.sent_packets).sum();
         let probes_at_most: u64 = r.flows.iter().map(|f| f.timeouts + f.spurious_timeouts + 1).sum();
         let seen = link.delivered_packets + link.dropped_queue + link.dropped_error;
-        // Timeouts of at least 1 s that double up to 60 s fit nine times in 300 s (1 to 32, three of 60 s). So each end sends at
-        // most ten SYNs or FINs, and as many acknowledgements of the other's twenty.
+        // Timeouts of at least 1 s that double up to 60 s fit nine times in 300 s (1 to 32, three of 60 s).
+        // So each end sends at most ten SYNs or FINs, and as many acknowledgements of the other's twenty.
         let control_at_most = if profile == "modern" { 40 * u64::from(count) } else { 0 };
         let most = sent + probes_at_most + control_at_most;
         prop_assert!(seen <= most, "{seen} seen of {sent} sent");

@@ -39,9 +39,10 @@ fn ledbat_alone_keeps_its_target_queued() {
     assert!(newer.goodput_bps > 8.7e6, "{newer:?}");
 }
 
-/// LEDBAT++: two segments are the least, as in Apple's tcp_ledbat.c. Where the buffer is a BDP, a loss finds the first slowdown under way; one
-/// segment at a time would wait for the receiver's delayed ACK of 200 ms, which looks like a queue above the target, for ever. Slowdowns
-/// take a tenth of the time (draft, section 4.4), losses halve.
+/// LEDBAT++: two segments are the least, as in Apple's tcp_ledbat.c. Where the buffer is a BDP, a loss finds
+/// the first slowdown under way; one segment at a time would wait for the receiver's delayed ACK of 200 ms,
+/// which looks like a queue above the target, for ever. Slowdowns take a tenth of the time (draft,
+/// section 4.4), losses halve.
 #[test]
 fn ledbat_plus_plus_does_not_freeze_beside_delayed_acks() {
     for delay in ["20 ms", "21 ms", "22 ms"] {
@@ -60,8 +61,8 @@ fn both_give_way_to_reno() {
     }
 }
 
-/// Draft, introduction: a LEDBAT flow that comes later takes another's queue for the path. Where the buffer then has no room
-/// for its target, it takes a share like Reno's; the slowdowns of LEDBAT++ show it the path.
+/// Draft, introduction: a LEDBAT flow that comes later takes another's queue for the path. Where the buffer
+/// then has no room for its target, it takes a share like Reno's; the slowdowns of LEDBAT++ show it the path.
 #[test]
 fn slowdowns_end_the_latecomers_advantage() {
     let late = |cc| access(100, 120, &[("\"reno\"", ""), (cc, "start = \"500 ms\"")]).flows[1].goodput_bps;
@@ -69,8 +70,8 @@ fn slowdowns_end_the_latecomers_advantage() {
     assert!(ledbat > 3e6 && newer < 1.2e6, "{ledbat} and {newer}");
 }
 
-/// TCP-LP: alone it has three quarters of the link (it halves at 15 % of the buffer and then waits three round trips); beside
-/// Reno next to nothing.
+/// TCP-LP: alone it has three quarters of the link (it halves at 15 % of the buffer and then waits three
+/// round trips); beside Reno next to nothing.
 #[test]
 fn lp_takes_what_is_left() {
     let r = access(100, 120, &[("\"lp\"", "")]);
@@ -87,8 +88,9 @@ fn vivace_bears_random_loss() {
     assert!(vivace > 16e6 && cubic < 3e6, "{vivace} and {cubic}");
 }
 
-/// PCC Vivace: a short queue is an aim of its utility (section 3). With the authors' growth of the change boundary, 0.06 (branch NSDI-2018), the
-/// median RTT is that of the path, 40 ms, and a few packets; with the paper's 0.1 it is that of the full buffer, 80 ms.
+/// PCC Vivace: a short queue is an aim of its utility (section 3). With the authors' growth of the change
+/// boundary, 0.06 (branch NSDI-2018), the median RTT is that of the path, 40 ms, and a few packets; with the
+/// paper's 0.1 it is that of the full buffer, 80 ms.
 #[test]
 fn vivace_alone_leaves_the_buffer_empty() {
     let r = over("10 Mbit/s", "20 ms", 33, 0.0, 60, &[("\"vivace\"", "")]);
@@ -96,16 +98,17 @@ fn vivace_alone_leaves_the_buffer_empty() {
     assert!(median < 0.05 && r.flows[0].goodput_bps > 8.5e6, "{:?}", r.flows[0]);
 }
 
-/// PCC Vivace: the starting phase ends when the utility falls (section 4). Here nearly all acknowledgements are of retransmissions, which have no RTT,
-/// and the losses alone must end it. The link carries 5000 packets in 60 s. A flow that stays in its starting phase sends 150,000.
+/// PCC Vivace: the starting phase ends when the utility falls (section 4). Here nearly all acknowledgements
+/// are of retransmissions, which have no RTT, and the losses alone must end it. The link carries 5000 packets
+/// in 60 s. A flow that stays in its starting phase sends 150,000.
 #[test]
 fn vivace_ends_its_starting_phase_where_most_segments_are_lost() {
     let r = over("1 Mbit/s", "5 ms", 5, 0.0, 60, &[("\"vivace\"", "")]);
     assert!(r.flows[0].sent_packets < 10_000, "{:?}", r.flows[0]);
 }
 
-/// PCC Vivace: an interval has at least ten packets (the authors' code). With those of a round trip on this link, six or less, one delayed
-/// acknowledgement would be all that it measures.
+/// PCC Vivace: an interval has at least ten packets (the authors' code). With those of a round trip on this
+/// link, six or less, one delayed acknowledgement would be all that it measures.
 #[test]
 fn vivace_fills_a_link_that_holds_few_segments() {
     let r = over("1 Mbit/s", "5 ms", 5, 0.0, 60, &[("\"vivace\"", "")]);
@@ -121,7 +124,8 @@ fn compound_fills_a_large_pipe_that_reno_does_not() {
     assert!(compound > 1.5 * reno, "{compound} and {reno}");
 }
 
-/// CDG: a short queue alone; its two heuristics for coexistence win back a part of what a delay-based flow loses to Reno.
+/// CDG: a short queue alone; its two heuristics for coexistence win back a part of what a
+/// delay-based flow loses to Reno.
 #[test]
 fn cdg_keeps_the_queue_short_and_coexists() {
     let alone = &access(417, 60, &[("\"cdg\"", "")]).flows[0];

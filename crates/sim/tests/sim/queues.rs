@@ -58,8 +58,8 @@ fn red_marks_where_it_would_drop_and_marked_flows_lose_nothing() {
 
 #[test]
 fn marks_cut_the_window_once_in_a_window() {
-    // Nearly every packet that finds 7 packets or more is marked, so each congestion has many marks. Yet the window is halved once, and
-    // nothing is lost.
+    // Nearly every packet that finds 7 packets or more is marked, so each congestion has many marks. Yet the
+    // window is halved once, and nothing is lost.
     let text = r#"
         duration = "60 s"
         record = { interval = "change" }
@@ -93,8 +93,8 @@ fn marks_cut_the_window_once_in_a_window() {
     assert!(closest > base, "two cuts {closest} s apart, within one round trip of {base} s");
 }
 
-/// `busy`, without the errors. A drop-tail link counts them when it takes a packet, a link that decides at departure when it sends it. So
-/// packets that still wait at the end make a difference.
+/// `busy`, without the errors. A drop-tail link counts them when it takes a packet, a link that decides at
+/// departure when it sends it. So packets that still wait at the end make a difference.
 fn without_errors(queue: &str) -> Report {
     let mut report = busy(queue);
     report.links.iter_mut().for_each(|link| link.dropped_error = 0);
@@ -102,7 +102,8 @@ fn without_errors(queue: &str) -> Report {
     report
 }
 
-/// Four flows over a bottleneck with losses in both directions and a queue of this kind, ACKs crossing one, too.
+/// Four flows over a bottleneck with losses in both directions and a queue of this
+/// kind, ACKs crossing one, too.
 fn busy(queue: &str) -> Report {
     report(&format!(
         r#"
@@ -136,8 +137,8 @@ fn busy(queue: &str) -> Report {
 
 #[test]
 fn a_link_that_decides_at_departure_but_has_nothing_to_decide_is_drop_tail() {
-    // One band, or a target never reached: first in, first out, and a packet that finds no room is dropped. The path through the engine is
-    // different, and the result the same to the last bit.
+    // One band, or a target never reached: first in, first out, and a packet that finds no room is dropped.
+    // The path through the engine is different, and the result the same to the last bit.
     for limit in ["0 packets", "1 packets", "37 packets", "20 kB"] {
         let plain = busy(&format!("kind = \"drop-tail\", limit = \"{limit}\""));
         let sat: Vec<_> = plain.links.iter().filter(|l| l.name == "sat").collect();
@@ -158,8 +159,8 @@ fn a_link_that_decides_at_departure_but_has_nothing_to_decide_is_drop_tail() {
             assert_eq!(without_errors(&lax), plain, "{limit}");
         }
     }
-    // With room for all, one queue of FQ-CoDel is a first-in-first-out queue for all flows. (Without losses: drop-tail counts those of
-    // packets that wait when the run ends, which here are many.)
+    // With room for all, one queue of FQ-CoDel is a first-in-first-out queue for all flows. (Without losses:
+    // drop-tail counts those of packets that wait when the run ends, which here are many.)
     let flows = "receive_window = \"400 segments\"\n[[flow]]\ncc = \"cubic\"\npath = [\"sat\"]\nreceive_window = \"400 segments\"";
     let plain = bloated("kind = \"drop-tail\"", flows);
     assert!(plain.links[0].queue_max_packets > 500, "{:?}", plain.links[0]);
@@ -189,11 +190,12 @@ fn cbr_shares(queue: &str, flows: &[(&str, u32, &str)]) -> Vec<(u64, u64)> {
 #[test]
 fn a_band_sends_only_while_those_before_it_are_empty() {
     let queue = "kind = \"priority\", limit = \"50 packets\"";
-    // 10 000 packets fit into 80 s. The first band needs twice that and gets all; of the second not one passes. Of its 10 001 from 0 s to
-    // 80 s, 50 wait in the end.
+    // 10 000 packets fit into 80 s. The first band needs twice that and gets all; of the second not one
+    // passes. Of its 10 001 from 0 s to 80 s, 50 wait in the end.
     let shares = cbr_shares(queue, &[("high", 0, "2 Mbit/s"), ("low", 1, "1 Mbit/s")]);
     assert_eq!((shares[0].0, shares[1]), (10_000, (0, 9_951)));
-    // The first needs 0.75 Mbit/s and loses nothing; the second gets the other quarter, 2500 packets, and 50 wait.
+    // The first needs 0.75 Mbit/s and loses nothing; the second gets the other quarter,
+    // 2500 packets, and 50 wait.
     let shares = cbr_shares(queue, &[("low", 1, "2 Mbit/s"), ("high", 0, "750 kbit/s")]);
     assert_eq!(shares[1].1, 0);
     assert!(shares[1].0.abs_diff(7_500) <= 1 && shares[0].0.abs_diff(2_500) <= 1, "{shares:?}");
@@ -228,7 +230,8 @@ fn a_bloated_buffer_is_kept_near_the_target() {
     for kind in ["codel", "fq-codel"] {
         let r = bloated(&format!("kind = \"{kind}\""), "");
         assert!(mean_ms(&r) < 2.0 * 5.0, "{kind}: {} ms", mean_ms(&r));
-        // Reno needs a buffer of one bandwidth-delay product; with none it would have three quarters of the rate.
+        // Reno needs a buffer of one bandwidth-delay product; with none it would have
+        // three quarters of the rate.
         assert!(r.links[0].utilisation > 0.8, "{kind}: {}", r.links[0].utilisation);
         assert!(r.links[0].dropped_queue < 200 && r.links[0].marked == 0);
         let ecn = bloated(&format!("kind = \"{kind}\", ecn = true"), "ecn = true");
@@ -246,7 +249,8 @@ fn a_bloated_buffer_is_kept_near_the_target() {
 
 #[test]
 fn a_queue_of_its_own_isolates_a_flow_from_one_that_answers_to_nothing() {
-    // Constant-rate traffic at twice the rate of the link. In a queue that all share it gets nearly everything.
+    // Constant-rate traffic at twice the rate of the link. In a queue that all share
+    // it gets nearly everything.
     let flood = "[[flow]]\npath = [\"sat\"]\ntraffic = { kind = \"cbr\", rate = \"20 Mbit/s\", packet = \"1500 bytes\" }";
     let reno = |kind: &str| bloated(&format!("kind = \"{kind}\""), flood).flows[0].goodput_bps;
     for kind in ["drop-tail", "codel", "pie"] {
@@ -258,7 +262,8 @@ fn a_queue_of_its_own_isolates_a_flow_from_one_that_answers_to_nothing() {
     assert!((0.85 * half..half).contains(&reno("fq-codel")), "{}", reno("fq-codel"));
 }
 
-/// Packets that wait, each 100 ms, while 12 Mbit/s of packets of 1000 bytes come. The link sends 8 Mbit/s, and from 2 s on 2 Mbit/s.
+/// Packets that wait, each 100 ms, while 12 Mbit/s of packets of 1000 bytes come. The link sends 8 Mbit/s,
+/// and from 2 s on 2 Mbit/s.
 fn waiting_with(kind: &str, limit: &str) -> (Vec<f64>, Report) {
     let text = format!(
         r#"
@@ -287,7 +292,8 @@ fn a_limit_in_time_is_of_the_rate_at_the_instant() {
         assert!(waiting[5..20].iter().all(|&n| (49.0..=50.0).contains(&n)), "{kind}: {waiting:?}");
         assert!(waiting[25..30].iter().all(|&n| (11.0..=12.0).contains(&n)), "{kind}: {waiting:?}");
         assert_eq!(report.links[0].queue_max_packets, 50);
-        // Of 12 Mbit/s as much arrives as the link sends: 250 packets in the last second, and 10 ms of them are under way.
+        // Of 12 Mbit/s as much arrives as the link sends: 250 packets in the last second, and
+        // 10 ms of them are under way.
         let sent = report.links[0].delivered_packets as f64;
         assert!((sent - (2_000.0 + 250.0)).abs() < 6.0, "{kind}: {sent}");
         // 2.1 s: of 50 packets drop-tail has sent 25 in 100 ms; drop-front has dropped down to 12 at once.
@@ -320,9 +326,9 @@ fn a_limit_in_time_is_one_in_bytes_where_the_rate_is_constant() {
 
 #[test]
 fn drops_at_the_front_are_known_a_queue_earlier() {
-    // A burst of 60 segments meets a queue of 40 packets of 1 ms. Drop-tail drops 41 to 59. Segment 60 goes out with the
-    // first acknowledgement, at 41 ms, and arrives behind 40. Drop-front drops 1 to 19, and 20 follows 0 at once. So
-    // the receiver notices 40 ms earlier: one whole queue, as Lakshman et al. say.
+    // A burst of 60 segments meets a queue of 40 packets of 1 ms. Drop-tail drops 41 to 59. Segment 60 goes
+    // out with the first acknowledgement, at 41 ms, and arrives behind 40. Drop-front drops 1 to 19, and 20
+    // follows 0 at once. So the receiver notices 40 ms earlier: one whole queue, as Lakshman et al. say.
     let with = |kind: &str| {
         outcome(&format!(
             r#"

@@ -1,5 +1,6 @@
-//! Any valid scenario runs to its end, keeps every law of the audit (a breach is an error), and is repeatable beside other runs. Its
-//! numbers are finite and in range, and equal those of the reference loop, bit for bit.
+//! Any valid scenario runs to its end, keeps every law of the audit (a breach is an error), and is
+//! repeatable beside other runs. Its numbers are finite and in range, and equal those of the
+//! reference loop, bit for bit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -74,8 +75,9 @@ fn in_range(r: &Report) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The run of this scenario, samples included, if both loops agree. They are compared as text, because a trace holds NaN before the first
-/// RTT sample. `None` if both loops refuse it because it takes too much memory.
+/// The run of this scenario, samples included, if both loops agree. They are compared as text,
+/// because a trace holds NaN before the first RTT sample. `None` if both loops refuse it because
+/// it takes too much memory.
 fn by_both_loops(plan: &Plan, text: &str) -> Result<Option<Outcome>, TestCaseError> {
     let (fast, reference) = match [run, run_by_reference].map(|run| run(plan, &mut no_supply, &mut |_| true))
     {
@@ -92,7 +94,8 @@ fn by_both_loops(plan: &Plan, text: &str) -> Result<Option<Outcome>, TestCaseErr
     Ok(Some(fast))
 }
 
-/// A scenario with its defaults written out is the same scenario: it resolves to the same plan and is written out the same way.
+/// A scenario with its defaults written out is the same scenario: it resolves to the same plan and is
+/// written out the same way.
 fn written_out_it_means_the_same(text: &str) -> Result<(), TestCaseError> {
     let written = Scenario::from_toml(text, "random.toml", &[]).expect("it has been read before");
     let plan = written.resolve().expect("it has been resolved before");
@@ -126,7 +129,8 @@ fn plan(text: &str) -> Result<Option<Plan>, TestCaseError> {
     }
 }
 
-/// Do both loops agree, are the numbers in range, and do they stay the same if links are recorded, which rules partitions out?
+/// Do both loops agree, are the numbers in range, and do they stay the same if links are recorded,
+/// which rules partitions out?
 fn check(text: &str) -> Result<Option<(Plan, Outcome)>, TestCaseError> {
     let Some(plan) = plan(text)? else { return Ok(None) };
     let Some(outcome) = by_both_loops(&plan, text)? else { return Ok(None) };
@@ -182,7 +186,8 @@ proptest! {
         }
     }
 
-    /// The same for the most short cuts: chains of drop-tail links that flows share, receivers that answer at once.
+    /// The same for the most short cuts: chains of drop-tail links that flows share,
+    /// receivers that answer at once.
     #[test]
     fn short_cuts_change_no_bit(text in scenario(1)) {
         check(&text)?;
@@ -194,7 +199,8 @@ proptest! {
         check(&text)?;
     }
 
-    /// Hints about the path are events of their own; many fall on one instant with others, and some controllers answer them at once.
+    /// Hints about the path are events of their own; many fall on one instant with others, and some
+    /// controllers answer them at once.
     #[test]
     fn short_cuts_keep_the_instants_of_hints(
         text in prop_oneof![scenario(0), scenario(1), scenario(2)],
@@ -316,7 +322,8 @@ fn known(schema: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Every key of a scenario, every kind of queue, loss and traffic, every word of an option and every controller.
+/// Every key of a scenario, every kind of queue, loss and traffic, every word of an
+/// option and every controller.
 #[test]
 fn every_kind_and_option_is_drawn() {
     let mut runner = TestRunner::deterministic();

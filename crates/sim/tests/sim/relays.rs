@@ -6,7 +6,8 @@ use bentpipe_sim::{Scenario, no_supply, run_by_reference};
 
 use crate::outcome::{close, geo, outcome, plan, report};
 
-/// A flow from a server over 10 ms to a gateway, and from there over 250 ms to a client, each way; segments of 1460 bytes in 1500.
+/// A flow from a server over 10 ms to a gateway, and from there over 250 ms to a client, each way;
+/// segments of 1460 bytes in 1500.
 fn path(core: &str, sat: &str, flow: &str) -> String {
     format!(
         "duration = \"60 s\"\n[link.core]\nrate = \"100 Mbit/s\"\ndelay = \"10 ms\"\n{core}\n[link.sat]\nrate = \"10 Mbit/s\"\n\
@@ -28,7 +29,8 @@ fn a_slow_application_gets_what_it_reads() {
         "cc = \"reno\"\ninitial_window = 300\nreceive_window = \"600 segments\"\nread_rate = \"2 Mbit/s\"";
     for delayed in ["", "\ndelayed_ack = true"] {
         let r = report(&geo("100 s", "", &format!("{flow}{delayed}")));
-        // At the end it has read for all but the first 251.2 ms, and the buffer is full or what is missing is under way.
+        // At the end it has read for all but the first 251.2 ms, and the buffer is full or what
+        // is missing is under way.
         let read = 2e6 / 8.0 * (100.0 - 0.2512);
         let got = r.flows[0].delivered_bytes as f64;
         assert!(got > read && got - read < 600.0 * 1460.0, "{got} against {read}");
@@ -43,8 +45,8 @@ fn a_slow_application_gets_what_it_reads() {
     assert_eq!(slow.flows[0].delivered_bytes, plain.flows[0].delivered_bytes);
 }
 
-/// The window of the second half allows 50 segments in 501.2 ms, and the 400 segments of the buffer fill long before. From then on the first
-/// half goes as fast as the second.
+/// The window of the second half allows 50 segments in 501.2 ms, and the 400 segments of the buffer fill long
+/// before. From then on the first half goes as fast as the second.
 #[test]
 fn the_first_half_fills_the_buffer_and_then_follows_the_second() {
     let relay = "initial_ssthresh = 60\nreceive_window = \"50 segments\"\nrelay = { at = \"core\", buffer = \"584 kB\" }";
@@ -72,8 +74,9 @@ fn the_first_half_fills_the_buffer_and_then_follows_the_second() {
     assert!(full.is_some_and(|i| trace.t_s[i] < 0.3), "{full:?}");
 }
 
-/// A buffer that is smaller than both windows holds each segment for a round trip of the second half, and learns of the room a round trip of
-/// the first half later. So the relay gains nothing: B segments in r1 + r2. An update may wait for the next data, another r1.
+/// A buffer that is smaller than both windows holds each segment for a round trip of the second half, and
+/// learns of the room a round trip of the first half later. So the relay gains nothing: B segments in
+/// r1 + r2. An update may wait for the next data, another r1.
 #[test]
 fn a_small_buffer_couples_the_two_loops() {
     for segments in [8.0, 32.0, 64.0] {
@@ -89,8 +92,8 @@ fn a_small_buffer_couples_the_two_loops() {
     }
 }
 
-/// The second half sends its SYN when the first one's reaches the relay. One segment: the relay has it after three halves of r1, may send it
-/// r2 after its SYN, and has it acknowledged another r2 later.
+/// The second half sends its SYN when the first one's reaches the relay. One segment: the relay has it after
+/// three halves of r1, may send it r2 after its SYN, and has it acknowledged another r2 later.
 #[test]
 fn the_second_half_opens_at_once() {
     let flow = "handshake = true\ntraffic = { kind = \"bulk\", size = \"1460 bytes\" }\nrelay = { at = \"core\", buffer = \"1 MB\" }";
@@ -104,7 +107,8 @@ fn the_second_half_opens_at_once() {
     assert_eq!((first.delivered_bytes, second.delivered_bytes), (1460, 1460));
 }
 
-/// Losses on both sides are repaired each by its own half, and each byte comes once. What comes is all that was sent.
+/// Losses on both sides are repaired each by its own half, and each byte comes once. What
+/// comes is all that was sent.
 #[test]
 fn a_transfer_through_a_relay_is_complete() {
     let lossy = "loss = { kind = \"packet-error\", rate = 0.02 }";
@@ -122,8 +126,9 @@ fn a_transfer_through_a_relay_is_complete() {
     }
 }
 
-/// A buffer of one segment: the update that tells of its room sets out at 511.3 ms and is lost. The timer of the closed window began at
-/// 20.1 ms with the least timeout, 200 ms; its first probe finds the window closed, its second, 400 ms after that answer, finds it open.
+/// A buffer of one segment: the update that tells of its room sets out at 511.3 ms and is lost. The timer of
+/// the closed window began at 20.1 ms with the least timeout, 200 ms; its first probe finds the window
+/// closed, its second, 400 ms after that answer, finds it open.
 #[test]
 fn a_lost_window_update_costs_the_time_until_the_next_probe() {
     let flow = "traffic = { kind = \"bulk\", size = \"2920 bytes\" }\nrelay = { at = \"core\", buffer = \"1460 bytes\" }";
@@ -169,7 +174,8 @@ fn defaults_written_out_make_the_same_halves() {
     }
 }
 
-/// A control loop is one half, and so is a bandwidth-delay product: 100 Mbit/s x 20 ms, 10 Mbit/s x 500 ms. The access delay is the server's.
+/// A control loop is one half, and so is a bandwidth-delay product: 100 Mbit/s x 20 ms, 10 Mbit/s x 500 ms.
+/// The access delay is the server's.
 #[test]
 fn a_bandwidth_delay_product_is_that_of_a_half() {
     let rooms = |flow: &str| {

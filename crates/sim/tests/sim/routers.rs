@@ -37,8 +37,9 @@ fn xcp_shares_a_geo_link_equally_among_flows_of_all_rtts_without_a_drop() {
     assert!(fairness(&goodput) > 0.97, "{goodput:?}");
 }
 
-/// Xia et al., section 4: high utilisation, no drop, a small queue, and about equal shares, here on a third of their link of 150 Mbit/s with
-/// their RTT of 80 ms. Half a minute goes by until the windows have grown from one segment by 6.25 % in 200 ms.
+/// Xia et al., section 4: high utilisation, no drop, a small queue, and about equal shares, here on a third
+/// of their link of 150 Mbit/s with their RTT of 80 ms. Half a minute goes by until the windows have grown
+/// from one segment by 6.25 % in 200 ms.
 #[test]
 fn vcp_fills_the_link_with_a_small_queue() {
     let after = |seconds: f64| {
@@ -117,9 +118,10 @@ fn the_header_counts_on_the_wire() {
     assert_eq!(sizes("rcp", ""), (1448, 52, 52));
 }
 
-/// The paper's point: short flows finish about as fast as with processor sharing, and much faster than with slow start. On 10 Mbit/s and
-/// 500 ms a transfer of 250 kB needs 1 s for its 172 segments in Reno's seven windows of 1, 2, 4, ... segments, 3.5 s; with RCP it is paced
-/// at the whole rate from the second round trip on: 0.5 s, 0.2 s to send it, 0.5 s.
+/// The paper's point: short flows finish about as fast as with processor sharing, and much faster than with
+/// slow start. On 10 Mbit/s and 500 ms a transfer of 250 kB needs 1 s for its 172 segments in Reno's seven
+/// windows of 1, 2, 4, ... segments, 3.5 s; with RCP it is paced at the whole rate from the second round trip
+/// on: 0.5 s, 0.2 s to send it, 0.5 s.
 #[test]
 fn a_short_rcp_flow_needs_two_round_trips_and_its_time_of_transmission() {
     let time = |cc: &str, queue: &str| {
@@ -134,8 +136,8 @@ fn a_short_rcp_flow_needs_two_round_trips_and_its_time_of_transmission() {
     assert!(rcp > 1.2 && rcp < 1.4, "{rcp}");
 }
 
-/// Two queues that compute, losses, delayed acknowledgements with jitter, a captured handshake, short flows and others: the fast path and
-/// the reference loop give the same bits.
+/// Two queues that compute, losses, delayed acknowledgements with jitter, a captured handshake, short flows
+/// and others: the fast path and the reference loop give the same bits.
 #[test]
 fn headers_travel_alike_in_both_loops() {
     for cc in ["xcp", "vcp", "rcp"] {

@@ -319,7 +319,8 @@ fn a_controller_learns_the_bit_error_rate_of_the_path() {
     assert_eq!(ber("{ kind = \"packet-error\", rate = 1.0 }", "\"hswa\""), Some(1.0));
 }
 
-/// RFC 9406 section 4.3: L is 8, but without a bound where the sender paces. No other controller gets this parameter.
+/// RFC 9406 section 4.3: L is 8, but without a bound where the sender paces. No other
+/// controller gets this parameter.
 #[test]
 fn hystart_learns_whether_the_sender_paces() {
     let l = |cc: &str, pacing: bool| {

@@ -1,5 +1,6 @@
-//! TFRC beside TCP with SACK on one RED queue, as in S. Floyd, M. Handley, J. Padhye, J. Widmer: Equation-Based Congestion Control
-//! for Unicast Applications, ACM SIGCOMM, 2000: 15 Mbit/s, 16 flows of each.
+//! TFRC beside TCP with SACK on one RED queue, as in S. Floyd, M. Handley, J. Padhye, J.
+//! Widmer: Equation-Based Congestion Control for Unicast Applications, ACM SIGCOMM, 2000:
+//! 15 Mbit/s, 16 flows of each.
 
 use crate::outcome::outcome;
 
@@ -7,7 +8,8 @@ use crate::outcome::outcome;
 const WARM: usize = 50;
 const STEP: f64 = 0.2;
 
-/// Mean goodput of the 16 flows of each kind, bit/s, and the mean over them of the coefficient of variation of their rate.
+/// Mean goodput of the 16 flows of each kind, bit/s, and the mean over them of the coefficient of
+/// variation of their rate.
 fn shares() -> [(f64, f64); 2] {
     let flow = |cc: &str| {
         format!(

@@ -1,4 +1,5 @@
-//! Time lines of directions: against a simulator of its own, against runs without them, and against closed forms.
+//! Time lines of directions: against a simulator of its own, against runs without them,
+//! and against closed forms.
 
 use bentpipe_cc::{Span, Time};
 use bentpipe_sim::link::{Class, Direction, Fate, Packet, Push, Refusal};
@@ -19,7 +20,8 @@ enum End {
     Waits,
 }
 
-/// What the contract says of a link, as plain lists: (from when on, rate), (from when on, delay, delay at the end).
+/// What the contract says of a link, as plain lists: (from when on, rate), (from when on,
+/// delay, delay at the end).
 #[derive(Clone, Debug)]
 struct Contract {
     rates: Vec<(u64, u64)>,
@@ -44,7 +46,8 @@ enum Room {
 /// After this instant nothing changes.
 const LAST: u64 = 40_000_000;
 
-/// A simulator of one link, written from the contract: it goes from event to event, and works out what happens at each.
+/// A simulator of one link, written from the contract: it goes from event to event, and works
+/// out what happens at each.
 struct Simulator<'a> {
     of: &'a Contract,
     now: u64,
@@ -268,7 +271,8 @@ fn direct(of: &Contract, packets: &[(u64, u64)], discipline: Discipline) -> (Vec
     (ends, order)
 }
 
-/// Which of `packets` packets, sent a millisecond apart, these losses strike; the loss rate changes at these instants.
+/// Which of `packets` packets, sent a millisecond apart, these losses strike; the loss rate
+/// changes at these instants.
 fn struck(loss: &[LossPlan], rates: &[(u64, f64)], packets: u64) -> Vec<bool> {
     let step = |&(at, loss_rate): &(u64, f64)| Step { at: Time(at), rate_bps: 12_000_000, loss_rate };
     let leg = Leg { at: Time(0), delay: Span(0), towards: Span(0) };
@@ -299,7 +303,8 @@ fn a_loss_rate_over_time_strikes_beside_other_losses_and_leaves_their_draws_alon
     let alone = struck(std::slice::from_ref(&events), &[(0, 0.0)], 40_000);
     let both = |rates: &[(u64, f64)]| struck(&[events.clone(), own.clone()], rates, 40_000);
     assert!(alone.contains(&true) && both(&[(0, 0.0), (1, 0.0)]) == alone);
-    // Packet i is sent from i to i + 1 ms: those of 10.5 s to 20.5 s, whose last bits are sent then, are lost.
+    // Packet i is sent from i to i + 1 ms: those of 10.5 s to 20.5 s, whose last bits
+    // are sent then, are lost.
     let found = both(&[(0, 0.0), (10_500_000_000, 1.0), (20_500_000_000, 0.0)]);
     let dark = 10_499..20_499;
     assert!((0..40_000).all(|i| found[i] == (alone[i] || dark.contains(&i))));
@@ -354,7 +359,8 @@ proptest! {
         let (found, order) = direct(&of, &packets, Discipline::DropTail(DropTailPlan { time }));
         prop_assert_eq!(&found, &expected);
         prop_assert!(order.is_sorted());
-        // A queue that decides at departure tells of what finds no room in the same way as of what is flushed.
+        // A queue that decides at departure tells of what finds no room in the same
+        // way as of what is flushed.
         let as_dropped = |end: &End| if *end == End::Full { End::Flushed } else { *end };
         let dropped = |ends: &[End]| ends.iter().map(as_dropped).collect::<Vec<End>>();
         if time.is_none() {

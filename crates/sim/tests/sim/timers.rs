@@ -21,8 +21,9 @@ fn hybla(rto: &str) -> (u64, f64) {
     (r.flows[0].timeouts, r.flows[0].goodput_bps)
 }
 
-/// The queue fills within a few round trips. A gain per acknowledgement follows so closely that RTTVAR is nothing, and the
-/// timer expires while a retransmission waits in the queue. Not so where the variance has a floor.
+/// The queue fills within a few round trips. A gain per acknowledgement follows so closely that
+/// RTTVAR is nothing, and the timer expires while a retransmission waits in the queue. Not so where
+/// the variance has a floor.
 #[test]
 fn a_growing_queue_on_a_long_path_brings_no_timeout() {
     let (timeouts, goodput) = hybla("");

@@ -1,4 +1,5 @@
-//! Scenarios whose defaults, written out, once made another scenario. `random.rs` has the law for any scenario.
+//! Scenarios whose defaults, written out, once made another scenario. `random.rs` has
+//! the law for any scenario.
 
 use bentpipe_cc::registry::Value;
 use bentpipe_sim::Scenario;
@@ -29,7 +30,8 @@ fn sizes(plan: &Plan) -> Vec<(u32, u32)> {
 const LINKS: &str =
     "[link.a]\nrate = \"8 Mbit/s\"\ndelay = \"5 ms\"\n[link.b]\nrate = \"2 Mbit/s\"\ndelay = \"30 ms\"\n";
 
-/// The header takes its bytes from a segment of 1448, behind 52 bytes of IPv4, TCP and timestamps: a packet has 1500 bytes.
+/// The header takes its bytes from a segment of 1448, behind 52 bytes of IPv4, TCP and timestamps:
+/// a packet has 1500 bytes.
 #[test]
 fn the_header_of_a_controller_counts_once() {
     for (cc, header) in [("xcp", 20), ("rcp", 12), ("tear", 4)] {
@@ -69,7 +71,8 @@ fn each_subflow_has_its_own_marks() {
     assert_eq!(of("prague", "prague"), [(true, true); 2]);
 }
 
-/// The window at which TCP-Peach aims is a product of its own path: 8 Mbit/s over 10 ms and 2 Mbit/s over 60 ms.
+/// The window at which TCP-Peach aims is a product of its own path: 8 Mbit/s over 10 ms
+/// and 2 Mbit/s over 60 ms.
 #[test]
 fn each_subflow_has_the_parameters_of_its_path() {
     for cc in ["peach", "peach-plus", "cherry", "hswa", "xcp", "tear"] {
@@ -91,7 +94,8 @@ fn each_subflow_has_the_parameters_of_its_path() {
     assert_eq!(windows.collect::<Vec<_>>(), [6.0, 10.0].map(|n| Some(Value::Number(n))));
 }
 
-/// A return direction with opportunities has their mean rate, not the rate of the way there; also where that changes.
+/// A return direction with opportunities has their mean rate, not the rate of the way there;
+/// also where that changes.
 #[test]
 fn a_return_direction_with_opportunities_keeps_their_rate() {
     let name = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sim/opportunities.txt");

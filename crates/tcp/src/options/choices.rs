@@ -2,7 +2,8 @@
 
 use crate::options::value::{OptionValue, one_of};
 
-/// Makes an enum for each option with a choice. After `as` comes its name in the schema of scenarios, beside each rule its name in a scenario.
+/// Makes an enum for each option with a choice. After `as` comes its name in the schema of scenarios, beside
+/// each rule its name in a scenario.
 macro_rules! choices {
     ($($(#[$about:meta])* $choice:ident as $schema:tt { $($(#[$help:meta])* $rule:ident = $name:tt,)* })*) => {$(
         $(#[$about])*
@@ -78,9 +79,11 @@ choices! {
         Eifel = "eifel",
     }
 
-    /// How the retransmission timeout follows from round-trip times, and whether one in a recovery sets ssthresh anew.
+    /// How the retransmission timeout follows from round-trip times, and whether one in a
+    /// recovery sets ssthresh anew.
     RtoRule as "Rto" {
-        // RTTVAR takes a quarter of every sample. A timeout in a fast recovery sets ssthresh anew (RFC 5681 section 3.1).
+        // RTTVAR takes a quarter of every sample. A timeout in a fast recovery sets ssthresh
+        // anew (RFC 5681 section 3.1).
         /// SRTT + 4 RTTVAR, at least `min_rto` (RFC 6298).
         Rfc6298 = "rfc6298",
         // `tcp_rtt_estimator`. A timeout in a fast recovery leaves ssthresh (`tcp_enter_loss`).

@@ -1,4 +1,5 @@
-//! Which acknowledgements Linux delays ([`AckRule::Linux`](crate::options::AckRule)), after net/ipv4/tcp_input.c of 6.18.
+//! Which acknowledgements Linux delays ([`AckRule::Linux`](crate::options::AckRule)), after
+//! net/ipv4/tcp_input.c of 6.18.
 //!
 //! * Quick acknowledgements: 16 at the start and after a duplicate are not delayed (`TCP_MAX_QUICKACKS`).
 //! * No acknowledgement is delayed while the window grows (`tcp_grow_window` sets a quick one). In slow start

@@ -87,8 +87,8 @@ impl Scoreboard {
         self.order.as_ref().is_none_or(|order| order.lost_again.is_empty())
     }
 
-    /// An ACK comes. Retransmissions sent after `cumulative` do not count as answered by its cumulative part, nor those
-    /// sent after `selective` by its blocks.
+    /// An ACK comes. Retransmissions sent after `cumulative` do not count as answered by its cumulative part,
+    /// nor those sent after `selective` by its blocks.
     pub(crate) fn believe(&mut self, cumulative: Time, selective: Time) {
         if let Some(order) = &mut self.order {
             (order.latest, order.selective) = (cumulative, selective);
@@ -105,14 +105,15 @@ impl Scoreboard {
         self.order.as_mut().map_or_else(Heard::default, |order| core::mem::take(&mut order.heard))
     }
 
-    /// Was every outstanding segment sent after `newest`? True only where it costs no search: in-order delivery.
+    /// Was every outstanding segment sent after `newest`? True only where it costs no
+    /// search: in-order delivery.
     pub(crate) fn is_plainly_after(&self, newest: Sent) -> bool {
         let first = || Sent { at: self.sent_at[self.slot(self.una)], seq: self.una };
         self.twice_count == 0 && self.lost_count == 0 && (self.una == self.next || first() >= newest)
     }
 
-    /// The same while segments are lost, by one look at each queue. The pointer of the first one moves past the
-    /// segment just delivered, so that the next look finds its successor.
+    /// The same while segments are lost, by one look at each queue. The pointer of the first one moves past
+    /// the segment just delivered, so that the next look finds its successor.
     #[inline]
     pub(crate) fn is_nothing_before(&mut self, newest: Sent) -> bool {
         let mask = self.sent_at.len().wrapping_sub(1);

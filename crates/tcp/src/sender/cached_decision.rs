@@ -1,4 +1,5 @@
-//! The controller's last decision, in the sender's units. The sender reads it again only after it has reported an event.
+//! The controller's last decision, in the sender's units. The sender reads it again only after
+//! it has reported an event.
 
 use core::ops::Deref;
 

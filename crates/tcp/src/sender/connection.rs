@@ -58,7 +58,8 @@ impl Sender {
         Ok(())
     }
 
-    /// The application has data without end from now on, until [`Sender::stop`]; [`Sender::poll`] then yields what may go out.
+    /// The application has data without end from now on, until [`Sender::stop`]; [`Sender::poll`]
+    /// then yields what may go out.
     ///
     /// # Errors
     ///

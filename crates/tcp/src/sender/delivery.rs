@@ -86,7 +86,8 @@ impl Sender {
             }
             return self.duplicates.on_advance(advanced, self.board.outstanding());
         }
-        // RFC 5681 section 2: a duplicate ACK, with data outstanding. With SACK it must bring news (RFC 6675 section 2).
+        // RFC 5681 section 2: a duplicate ACK, with data outstanding. With SACK it must bring
+        // news (RFC 6675 section 2).
         let duplicate = seg.ack == self.board.una() && self.board.outstanding() > 0;
         if self.options.recovery == LossRecovery::Sack {
             self.duplicates.count += u32::from(duplicate && by_board > 0);

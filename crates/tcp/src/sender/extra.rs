@@ -160,7 +160,8 @@ impl Sender {
         }
     }
 
-    /// The acknowledgement of an extra segment arrived; [`Sender::poll`] then yields what may be sent. It brings no RTT sample.
+    /// The acknowledgement of an extra segment arrived; [`Sender::poll`] then yields what may be sent.
+    /// It brings no RTT sample.
     pub fn on_extra_ack(&mut self, now: Time, seg: &AckSegment) {
         if self.extras.is_none() || self.is_done() || seg.ack > self.next() {
             return;

@@ -88,8 +88,9 @@ impl Sender {
         }
     }
 
-    /// [`Sender::on_ack`] on the fast path: an acknowledgement of all before `upto`, without SACK blocks and ECN echo. Returns the
-    /// RTT sample in nanoseconds. `None` means that nothing has happened yet and the caller must use [`Sender::on_ack`].
+    /// [`Sender::on_ack`] on the fast path: an acknowledgement of all before `upto`, without SACK blocks and
+    /// ECN echo. Returns the RTT sample in nanoseconds. `None` means that nothing has happened yet and the
+    /// caller must use [`Sender::on_ack`].
     #[inline(always)]
     pub fn on_ack_fast(&mut self, now: Time, upto: u64) -> Option<Span> {
         self.stays_on_fast_path(upto).then(|| self.advance_fast(now, upto))
@@ -216,14 +217,15 @@ impl Sender {
     }
 }
 
-/// The fast path of fast recovery with SACK. Most acknowledgements in it repeat the last one, with the first block one segment longer.
+/// The fast path of fast recovery with SACK. Most acknowledgements in it repeat the last one, with the first
+/// block one segment longer.
 ///
 /// Measured gain with `Receiver::on_next_of_newest_run`, in instructions per delivered packet of the
 /// benchmark. TCP-STAR over 100 s of a: 17 % (1598 to 1319); c 8 %, f 2 %, a 1 %. With RACK, for 60 lines
 /// more: BBR at 3 % loss (lossy) 24 % (4248 to 3247), at 0.1 % 14 %, CUBIC at 0.1 % 11 %.
 impl Sender {
-    /// The one segment that an acknowledgement of all before `ack` newly reports, if it brings no other news. Such an acknowledgement
-    /// takes [`Sender::on_ack_recovery_fast`]. It must not carry an ECN echo.
+    /// The one segment that an acknowledgement of all before `ack` newly reports, if it brings no other news.
+    /// Such an acknowledgement takes [`Sender::on_ack_recovery_fast`]. It must not carry an ECN echo.
     #[inline]
     pub fn newly_sacked(&self, ack: u64, sack: &SackOption) -> Option<u64> {
         let known = self.known_sack.as_ref()?;
@@ -234,7 +236,8 @@ impl Sender {
         (repairing && plain && sack.adds_one_to(&known.option) && self.board.misses(seq)).then_some(seq)
     }
 
-    /// [`Sender::on_ack`] for an acknowledgement that newly reports `seq` alone, see [`Sender::newly_sacked`]. Returns the RTT sample.
+    /// [`Sender::on_ack`] for an acknowledgement that newly reports `seq` alone, see
+    /// [`Sender::newly_sacked`]. Returns the RTT sample.
     #[inline]
     pub fn on_ack_recovery_fast(&mut self, now: Time, seq: u64) -> Option<Span> {
         self.limits.pass(now, self.decision.cwnd);
@@ -281,7 +284,8 @@ impl Sender {
         rtt
     }
 
-    /// Decides whether the sender takes the recovery fast path until the next timer or the next acknowledgement of another kind.
+    /// Decides whether the sender takes the recovery fast path until the next timer or the next
+    /// acknowledgement of another kind.
     #[inline]
     fn choose_recovery_path(&mut self) {
         let fast = !self.recovery.forced && self.recovery.clamp.is_none() && self.board.has_resent_all();

@@ -155,8 +155,8 @@ impl Sender {
         }
     }
 
-    /// The persist timer has expired: a probe is due. RFC 9293 section 3.8.6.1: the interval grows exponentially, and the connection stays
-    /// open for ever.
+    /// The persist timer has expired: a probe is due. RFC 9293 section 3.8.6.1: the interval grows
+    /// exponentially, and the connection stays open for ever.
     #[cold]
     pub(super) fn on_persist_timer(&mut self, now: Time) {
         self.timer = Time::MAX;

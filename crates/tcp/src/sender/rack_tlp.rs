@@ -32,7 +32,8 @@ impl Sender {
         self.rack.as_ref().and_then(|rack| rack.deadline).or(self.tlp.deadline).unwrap_or(self.timer)
     }
 
-    /// Before the scoreboard takes an ACK: finds the retransmissions that it may answer (RFC 8985 section 6.2 step 2).
+    /// Before the scoreboard takes an ACK: finds the retransmissions that it may answer
+    /// (RFC 8985 section 6.2 step 2).
     #[inline(never)]
     pub(super) fn believe(&mut self, seg: &AckSegment) {
         let Some(rack) = self.rack.as_ref().filter(|_| self.board.any_resent()) else { return };
@@ -47,8 +48,8 @@ impl Sender {
         self.board.believe(latest.min(of_echo), latest);
     }
 
-    /// RFC 8985 sections 6.2 and 7.4: the losses that this ACK shows; RFC 2883: the needless retransmissions. The ACK newly
-    /// delivered `segments`, all below `high`.
+    /// RFC 8985 sections 6.2 and 7.4: the losses that this ACK shows; RFC 2883: the needless retransmissions.
+    /// The ACK newly delivered `segments`, all below `high`.
     #[inline(never)]
     pub(super) fn detect(&mut self, seg: &AckSegment, rtt: Option<Span>, high: u64, segments: u64) -> Found {
         let duplicate =

@@ -1,4 +1,5 @@
-//! Where loss recovery begins and ends: duplicate and partial acknowledgements, ECN echoes, timeouts, AEN's probe.
+//! Where loss recovery begins and ends: duplicate and partial acknowledgements, ECN
+//! echoes, timeouts, AEN's probe.
 
 use bentpipe_cc::{Ack, Congestion, Event, Life, Phase, Time};
 
@@ -169,7 +170,8 @@ impl Sender {
             && self.options.newreno_exit == NewRenoExit::FlightSize
             && !self.is_self_driven()
         {
-            // RFC 6582 section 3.2 step 3, full acknowledgement, option 1: min(ssthresh, max(FlightSize, SMSS) + SMSS).
+            // RFC 6582 section 3.2 step 3, full acknowledgement, option 1: min(ssthresh,
+            // max(FlightSize, SMSS) + SMSS).
             self.recovery.clamp = Some(self.board.outstanding().max(1) + 1);
         }
         self.cc.on(&self.flow, Event::Life(Life::Recovered));

@@ -1,4 +1,5 @@
-//! TCP-STAR's ACK error notification (section 3.3 of the paper): a timeout probes before it believes in lost data.
+//! TCP-STAR's ACK error notification (section 3.3 of the paper): a timeout probes before
+//! it believes in lost data.
 
 use bentpipe_cc::Congestion;
 use bentpipe_tcp::{LossRecovery, Options};
@@ -16,7 +17,8 @@ fn probing() -> Script {
     t
 }
 
-/// The probe's answer covers new data: only ACKs were lost. Window and threshold stay as they were, new data follows.
+/// The probe's answer covers new data: only ACKs were lost. Window and threshold stay as
+/// they were, new data follows.
 #[test]
 fn lost_acks_keep_the_window() {
     let mut t = probing();
@@ -34,7 +36,8 @@ fn lost_data_collapses_the_window() {
     assert_eq!((t.sender.counters().timeouts, t.sender.counters().spurious_timeouts), (1, 0));
 }
 
-/// No answer within an RTO that is not doubled for the probe: standard slow start, and the RTO doubles from then on.
+/// No answer within an RTO that is not doubled for the probe: standard slow start, and the
+/// RTO doubles from then on.
 #[test]
 fn probe_times_out() {
     let mut t = probing();

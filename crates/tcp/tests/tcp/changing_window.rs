@@ -16,7 +16,8 @@ fn sender(buffer: u64, cwnd: u64) -> (Script, Fixed) {
     (Script::new(options(buffer), cc.boxed(), None), cc)
 }
 
-/// Section 3.8.6: the right edge is the acknowledgement plus the window; an earlier acknowledgement does not set it.
+/// Section 3.8.6: the right edge is the acknowledgement plus the window; an earlier
+/// acknowledgement does not set it.
 #[test]
 fn the_sender_goes_no_further_than_the_last_window_allows() {
     let (mut t, _) = sender(4, 100);
@@ -44,8 +45,9 @@ fn window_updates_are_no_duplicates() {
     assert_eq!(cc.told().congestion.len(), 1, "the same window three times");
 }
 
-/// Section 3.8.6.1: the first probe after the retransmission timeout, then at intervals that double, up to the largest timeout. An answer
-/// that leaves the window closed starts the present interval anew (Linux, `tcp_ack_probe`).
+/// Section 3.8.6.1: the first probe after the retransmission timeout, then at intervals that double, up
+/// to the largest timeout. An answer that leaves the window closed starts the present interval anew
+/// (Linux, `tcp_ack_probe`).
 #[test]
 fn a_closed_window_is_probed_at_intervals_that_double() {
     let (mut t, _) = sender(2, 100);
@@ -86,8 +88,8 @@ fn data_written_behind_a_closed_window_is_probed_for() {
     t.at(500).write(MSS).sends("").due(1500).sends("p2").at(1600).told(2, 1).sends("2");
 }
 
-/// Section 3.8.6: the window is the rest of the buffer. It opens by an acknowledgement of its own when it has doubled (Linux,
-/// `tcp_cleanup_rbuf`).
+/// Section 3.8.6: the window is the rest of the buffer. It opens by an acknowledgement of its own when it has
+/// doubled (Linux, `tcp_cleanup_rbuf`).
 #[test]
 fn the_receiver_tells_what_room_is_left() {
     let mut l = Listener::new(&options(8));
@@ -132,7 +134,8 @@ fn an_application_reads_at_its_pace() {
     l.at(350).data(3).answers("4").window(2).due(450).answers("-");
 }
 
-/// A sender and a receiver over a path of 10 ms each way that loses what `lost` says. Returns when all is acknowledged.
+/// A sender and a receiver over a path of 10 ms each way that loses what `lost` says. Returns
+/// when all is acknowledged.
 fn transfer(options: Options, segments: u64, mut lost: impl FnMut(bool, u64) -> bool) -> (u64, Sender) {
     const ONE_WAY: Span = Span::from_millis(10);
     enum Under {
@@ -181,15 +184,17 @@ fn transfer(options: Options, segments: u64, mut lost: impl FnMut(bool, u64) -> 
     panic!("no end: {sender:?}");
 }
 
-/// The acknowledgement that opens the window is lost, and only a probe finds out. Without the loss the transfer waits for the application,
-/// which takes 100 ms a segment.
+/// The acknowledgement that opens the window is lost, and only a probe finds out. Without the loss the
+/// transfer waits for the application, which takes 100 ms a segment.
 #[test]
 fn a_lost_window_update_is_recovered_by_a_probe() {
     let options = Options { reading: Reading::Paced(80_000), ..options(1) };
     let (whole, sender) = transfer(options, 3, |_, _| false);
-    // 10 ms there; read after 100 ms; 10 ms back and 10 ms there: 120 ms a segment, and the last is acknowledged after 20 ms.
+    // 10 ms there; read after 100 ms; 10 ms back and 10 ms there: 120 ms a segment, and the last is
+    // acknowledged after 20 ms.
     assert_eq!((whole, sender.window_probes()), (2 * 120 + 20, 0));
-    // The second acknowledgement is the first update. The probe goes out a timeout after the window was found closed.
+    // The second acknowledgement is the first update. The probe goes out a timeout after the
+    // window was found closed.
     let (late, sender) = transfer(options, 3, |data, n| !data && n == 2);
     assert_eq!((late, sender.window_probes()), (20 + 1000 + 20 + 120 + 20, 1));
 }
@@ -197,7 +202,8 @@ fn a_lost_window_update_is_recovered_by_a_probe() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Whatever is lost, each transfer ends, no buffer overflows, and nothing that the sender sends finds no room.
+    /// Whatever is lost, each transfer ends, no buffer overflows, and nothing that the
+    /// sender sends finds no room.
     #[test]
     fn transfers_to_a_slow_application_end(
         buffer in 1_u64..40,

@@ -9,9 +9,9 @@ fn samples(cc: &Fixed) -> Vec<Option<RateSample>> {
     cc.told().acks.iter().map(|a| a.rate).collect()
 }
 
-/// Section 3.3: a window of ten, an ACK every 10 ms, 100 ms round trip. The first flight left as a burst at 0: the ACK at
-/// 100 + 10 k ms has delivered k + 1 segments in that time. The second flight's samples are ten segments in the time from
-/// the burst to their sending, 10 k ms; from the third flight on in 100 ms.
+/// Section 3.3: a window of ten, an ACK every 10 ms, 100 ms round trip. The first flight left as a burst at
+/// 0: the ACK at 100 + 10 k ms has delivered k + 1 segments in that time. The second flight's samples are ten
+/// segments in the time from the burst to their sending, 10 k ms; from the third flight on in 100 ms.
 #[test]
 fn steady_stream() {
     let cc = Fixed::new(10);
@@ -32,8 +32,8 @@ fn steady_stream() {
     }
 }
 
-/// Section 3.3: ACKs that come compressed do not raise the rate above that at which the data was sent: the interval is the
-/// longer of the two.
+/// Section 3.3: ACKs that come compressed do not raise the rate above that at which the data was sent: the
+/// interval is the longer of the two.
 #[test]
 fn compressed_acks() {
     let cc = Fixed::new(10);
@@ -47,7 +47,8 @@ fn compressed_acks() {
     for k in 20..30 {
         t.ack(k + 1);
     }
-    // Segment 20 + j: ten segments delivered since it was sent, 190 - 10 j ms ago; sent 100 ms after segment 10 + j.
+    // Segment 20 + j: ten segments delivered since it was sent, 190 - 10 j ms ago; sent
+    // 100 ms after segment 10 + j.
     let rates: Vec<u64> = samples(&cc)[20..].iter().map(|s| s.map_or(0, |s| s.rate.0)).collect();
     let expected: Vec<u64> = (0..10).map(|j| 10_000_000 / (190 - 10 * j)).collect();
     assert_eq!(rates, expected);

@@ -49,7 +49,8 @@ fn at_once_and_only_when_agreed() {
     Listener::new(&Options { recovery: LossRecovery::NewReno, ..options() }).data(0).data(0).answers("1");
 }
 
-/// RFC 2883 section 4: the sender tells a D-SACK from a SACK; a report of what was delivered before delivers nothing.
+/// RFC 2883 section 4: the sender tells a D-SACK from a SACK; a report of what was delivered
+/// before delivers nothing.
 #[test]
 fn a_dsack_acknowledges_nothing() {
     let mut t = Script::new(options(), Fixed::new(10).boxed(), None);
@@ -66,7 +67,8 @@ fn overtaken() -> (Script, Fixed) {
     (t, cc)
 }
 
-/// RFC 3708 section 3: all that was sent again is reported as duplicate: nothing had been lost, and the window returns.
+/// RFC 3708 section 3: all that was sent again is reported as duplicate: nothing had been
+/// lost, and the window returns.
 #[test]
 fn a_needless_recovery_is_undone() {
     let (mut t, cc) = overtaken();
@@ -96,7 +98,8 @@ fn an_undo_takes_back_what_was_declared_lost() {
     assert_eq!((cc.told().undone, t.sender.flow().lost), (1, 0));
 }
 
-/// RFC 3708 section 3: one duplicate of two: the other may have been lost. A duplicate from before says nothing, either.
+/// RFC 3708 section 3: one duplicate of two: the other may have been lost. A duplicate from
+/// before says nothing, either.
 #[test]
 fn a_recovery_that_repaired_something_stands() {
     let (mut t, cc) = overtaken();

@@ -86,8 +86,8 @@ fn echo_reduces_without_retransmission() {
     assert_eq!(t.sender.counters().retransmitted, 0);
 }
 
-/// RFC 3168 section 6.1.2: no reaction to an echo when the window was reduced for a loss in the same window of data; the
-/// first new segment after that reduction carries CWR too, and a retransmission never does.
+/// RFC 3168 section 6.1.2: no reaction to an echo when the window was reduced for a loss in the same window
+/// of data; the first new segment after that reduction carries CWR too, and a retransmission never does.
 #[test]
 fn a_loss_counts_as_the_reduction() {
     let (mut t, cc) = ten();
@@ -106,8 +106,8 @@ fn a_timeout_counts_as_the_reduction() {
     assert_eq!(cc.told().congestion, [Congestion::Timeout]);
 }
 
-/// RFC 3168 section 6.1.2, Linux's `tcp_enter_recovery` and ns-2's `dupack_action`: a loss behind a mark of the same window of data is repaired,
-/// but the window is not cut again. A loss in the next window cuts.
+/// RFC 3168 section 6.1.2, Linux's `tcp_enter_recovery` and ns-2's `dupack_action`: a loss behind a mark of
+/// the same window of data is repaired, but the window is not cut again. A loss in the next window cuts.
 #[test]
 fn a_mark_and_then_a_loss_in_one_window_cut_once() {
     let mut t = Script::new(options(), reno(20.0, 20.0), None);
@@ -119,7 +119,8 @@ fn a_mark_and_then_a_loss_in_one_window_cut_once() {
     assert_eq!(t.sender.counters().recoveries, 2);
 }
 
-/// DCTCP answers marks by their share, and a loss by half (RFC 8257 section 3; Linux, `dctcp_react_to_loss`). Alpha is 1 at first: both halve.
+/// DCTCP answers marks by their share, and a loss by half (RFC 8257 section 3; Linux, `dctcp_react_to_loss`).
+/// Alpha is 1 at first: both halve.
 #[test]
 fn dctcp_and_prague_cut_for_a_loss_after_a_mark() {
     for id in ["dctcp", "prague"] {
@@ -140,8 +141,9 @@ fn a_controller_that_drives_itself_hears_of_marks_and_losses() {
     assert_eq!(cc.told().congestion, [Congestion::Ecn, Congestion::Loss]);
 }
 
-/// RFC 3168 section 6.1.2: the threshold is not lowered again within a round trip. So a timeout behind a mark of the same window leaves one
-/// segment and the threshold, with RFC 6298's timer and with the kernel's. Behind a later window it halves.
+/// RFC 3168 section 6.1.2: the threshold is not lowered again within a round trip. So a timeout behind a mark
+/// of the same window leaves one segment and the threshold, with RFC 6298's timer and with the kernel's.
+/// Behind a later window it halves.
 #[test]
 fn a_timeout_behind_a_mark_of_its_window_leaves_the_threshold() {
     for rto in [RtoRule::Rfc6298, RtoRule::Linux] {
@@ -184,8 +186,8 @@ fn exact() -> Options {
     Options { echo: EcnEcho::Dctcp, delayed_ack: Some(ms(200)), ..options() }
 }
 
-/// RFC 8257 section 3.2: an ACK echoes the state of what it covers, and leaves at once where the state changes. The delayed ACK of the
-/// old state goes first.
+/// RFC 8257 section 3.2: an ACK echoes the state of what it covers, and leaves at once where the state
+/// changes. The delayed ACK of the old state goes first.
 #[test]
 fn an_exact_echo_splits_where_marks_begin_and_end() {
     let mut l = Listener::new(&exact());

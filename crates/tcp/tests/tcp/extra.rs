@@ -21,8 +21,9 @@ fn sudden_start() -> Script {
     t
 }
 
-/// Dummy segments leave evenly over a round trip, copies of the last segment, beside the window. The acknowledgement of one raises the
-/// window by a segment. They are neither in flight nor among the segments sent.
+/// Dummy segments leave evenly over a round trip, copies of the last segment, beside the window.
+/// The acknowledgement of one raises the window by a segment. They are neither in flight nor
+/// among the segments sent.
 #[test]
 fn dummy_segments_are_spaced_and_each_acknowledgement_of_one_opens_the_window() {
     let mut t = sudden_start();
@@ -44,8 +45,8 @@ fn a_segment_with_a_copy_gives_no_round_trip_sample() {
     assert_eq!(t.rtt, None);
 }
 
-/// Acknowledgements of extra segments repeat the last number. They are no duplicate acknowledgements (RFC 5681 section 2): three of them
-/// begin no recovery, with SACK or without.
+/// Acknowledgements of extra segments repeat the last number. They are no duplicate acknowledgements
+/// (RFC 5681 section 2): three of them begin no recovery, with SACK or without.
 #[test]
 fn acknowledgements_of_extra_segments_are_no_duplicates() {
     for recovery in [LossRecovery::Reno, LossRecovery::NewReno, LossRecovery::Sack] {
@@ -59,8 +60,8 @@ fn acknowledgements_of_extra_segments_are_no_duplicates() {
     }
 }
 
-/// NIL segments carry outstanding data, the oldest first: two for each acknowledgement of a recovery. One that fills the gap repairs the
-/// loss, though its acknowledgement is one of an extra segment.
+/// NIL segments carry outstanding data, the oldest first: two for each acknowledgement of a recovery. One
+/// that fills the gap repairs the loss, though its acknowledgement is one of an extra segment.
 #[test]
 fn nil_segments_repair_a_loss() {
     let mut t = Script::new(plain(LossRecovery::Sack), probing("peach-plus", 1.0, 10.0, 10.0), None);
@@ -79,8 +80,8 @@ fn fast_forward_start(segments: Option<u64>) -> Script {
     t
 }
 
-/// Supplement segments carry data of a later turn. What has arrived is not sent again when its turn comes, what was lost is; data in
-/// flight is not taken for lost because later data has come.
+/// Supplement segments carry data of a later turn. What has arrived is not sent again when its turn comes,
+/// what was lost is; data in flight is not taken for lost because later data has come.
 #[test]
 fn data_that_supplement_segments_have_delivered_is_skipped() {
     let mut t = fast_forward_start(None);
@@ -109,8 +110,8 @@ fn an_acknowledgement_of_supplement_segments_goes_beyond_what_was_sent() {
     t.sends("6-7");
 }
 
-/// A supplement segment may wait so long behind other traffic that its turn comes before its answer. Three such answers show no loss of
-/// the segments before, which were sent later.
+/// A supplement segment may wait so long behind other traffic that its turn comes before its answer. Three
+/// such answers show no loss of the segments before, which were sent later.
 #[test]
 fn late_supplement_segments_show_no_loss() {
     for rack in [false, true] {

@@ -26,8 +26,8 @@ fn congestion_avoidance_adds_one_each_round() {
     t.at(200).ack(5).sends("8-9").window(5.124, 4.0);
 }
 
-/// RFC 5681 section 3.2 step 2: exactly the third duplicate, neither the second nor (again) the fourth. Step 2: the
-/// threshold is half the flight.
+/// RFC 5681 section 3.2 step 2: exactly the third duplicate, neither the second nor (again) the fourth. Step
+/// 2: the threshold is half the flight.
 #[test]
 fn third_duplicate_retransmits() {
     let mut t = ten();
@@ -36,8 +36,8 @@ fn third_duplicate_retransmits() {
     assert_eq!(t.sender.counters().recoveries, 1);
 }
 
-/// RFC 5681 section 2: an ACK with nothing outstanding is no duplicate, and one for new data starts the count again. Then
-/// (section 3.2 steps 3 and 4) cwnd = 2 + 3 exceeds the flight of 4 by one.
+/// RFC 5681 section 2: an ACK with nothing outstanding is no duplicate, and one for new data starts the count
+/// again. Then (section 3.2 steps 3 and 4) cwnd = 2 + 3 exceeds the flight of 4 by one.
 #[test]
 fn only_consecutive_duplicates_count() {
     let mut t = Script::new(plain(LossRecovery::Reno), reno(4.0, 4.0), None);
@@ -45,8 +45,9 @@ fn only_consecutive_duplicates_count() {
     t.at(100).ack(0).ack(0).sends("").ack(1).sends("4").ack(1).ack(1).sends("").ack(1).sends("r1 5");
 }
 
-/// RFC 5681 section 3.2 steps 3 to 5: cwnd = 5 + 3 while 10 are outstanding; each further duplicate adds one, so the sixth
-/// is the first that releases a new segment; RFC 5681 step 6: after the full ACK the window is the threshold.
+/// RFC 5681 section 3.2 steps 3 to 5: cwnd = 5 + 3 while 10 are outstanding; each further duplicate adds
+/// one, so the sixth is the first that releases a new segment; RFC 5681 step 6: after the full ACK the
+/// window is the threshold.
 #[test]
 fn inflation_and_deflation() {
     let mut t = ten();
@@ -66,15 +67,16 @@ fn inflation_and_deflation() {
     t.at(200).ack(10).window(5.0, 5.0).sends("14");
 }
 
-/// RFC 5681 section 3.2 step 6: Reno's fast recovery ends with the first ACK of new data; the next hole needs the timer, as
-/// one window may be reduced only once (section 4.3).
+/// RFC 5681 section 3.2 step 6: Reno's fast recovery ends with the first ACK of new data; the next hole needs
+/// the timer, as one window may be reduced only once (section 4.3).
 #[test]
 fn reno_ends_recovery_at_a_partial_ack() {
     let mut t = ten();
     t.sends("0-9").at(100).ack(0).ack(0).ack(0).sends("r0").at(200).ack(4).window(5.0, 5.0).sends("");
     t.ack(4).ack(4).ack(4).sends("").window(5.0, 5.0);
     assert_eq!(t.sender.counters().recoveries, 1);
-    // The first sample is that of segments 1-3? They arrived while segment 0 was repaired: none; RTO 1 s from the ACK.
+    // The first sample is that of segments 1-3? They arrived while segment 0 was repaired:
+    // none; RTO 1 s from the ACK.
     t.due(1200).sends("r4").window(1.0, 2.5);
 }
 

@@ -89,7 +89,8 @@ fn an_unanswered_syn_is_repeated_with_doubling_timeouts() {
     assert!(!p.active.is_open());
 }
 
-/// RFC 6298 section 3 (Karn): which SYN was answered is not known without timestamps; RFC 7323 section 4.1: with them it is.
+/// RFC 6298 section 3 (Karn): which SYN was answered is not known without timestamps; RFC 7323
+/// section 4.1: with them it is.
 #[test]
 fn a_repeated_syn_gives_a_sample_only_by_its_timestamp() {
     for (timestamps, rtt) in [(false, None), (true, Some(ms(500)))] {
@@ -101,7 +102,8 @@ fn a_repeated_syn_gives_a_sample_only_by_its_timestamp() {
     }
 }
 
-/// A SYN that comes again because the SYN-ACK was lost is answered again; its timer starts anew, so the answer goes out once.
+/// A SYN that comes again because the SYN-ACK was lost is answered again; its timer starts anew, so
+/// the answer goes out once.
 #[test]
 fn a_repeated_syn_is_answered_again() {
     let mut p = Pair::new(&options());
@@ -112,8 +114,8 @@ fn a_repeated_syn_is_answered_again() {
     assert_eq!(p.passive_due(2249), "SynAck@1000");
 }
 
-/// RFC 9293 section 3.10.7.4: while the last acknowledgement is lost the SYN-ACK comes again and is acknowledged again; data
-/// acknowledges it, too.
+/// RFC 9293 section 3.10.7.4: while the last acknowledgement is lost the SYN-ACK comes again and is
+/// acknowledged again; data acknowledges it, too.
 #[test]
 fn a_lost_last_acknowledgement_is_made_good() {
     let mut p = Pair::new(&options());
@@ -140,9 +142,9 @@ fn three_segments_close_the_connection() {
     assert!(!p.active.is_open());
 }
 
-/// The FIN is repeated by the sender's timeout, the answer by that of the other end: its first sample was 500 ms, from the
-/// SYN-ACK at 250 ms to the acknowledgement at 750 ms, so 3 x 500 ms (RFC 6298 section 2.2). In TIME-WAIT the acknowledgement
-/// goes out again (RFC 9293 section 3.10.7.4, eighth step).
+/// The FIN is repeated by the sender's timeout, the answer by that of the other end: its first sample was
+/// 500 ms, from the SYN-ACK at 250 ms to the acknowledgement at 750 ms, so 3 x 500 ms (RFC 6298 section 2.2).
+/// In TIME-WAIT the acknowledgement goes out again (RFC 9293 section 3.10.7.4, eighth step).
 #[test]
 fn lost_segments_of_the_teardown_are_repeated() {
     let mut p = Pair::opened(&options());
@@ -199,8 +201,8 @@ fn after_a_repeated_syn_the_first_timeout_is_three_seconds() {
     t.sends("0").at(500).ack(1).sends("1").due(500 + 1500).sends("r1");
 }
 
-/// RFC 5681 section 3.1: one segment at first if the SYN was lost; RFC 6928 section 2: not for one repetition. From there it
-/// grows as any window in slow start: 1, 2, 4.
+/// RFC 5681 section 3.1: one segment at first if the SYN was lost; RFC 6928 section 2: not for one
+/// repetition. From there it grows as any window in slow start: 1, 2, 4.
 #[test]
 fn several_syns_shrink_the_initial_window() {
     sender(10, Opened { rtt: None, repeats: 1 }).sends("0-9");

@@ -12,7 +12,8 @@ fn ten(change: impl FnOnce(&mut Options)) -> Script {
     t
 }
 
-/// RFC 3042 section 2: one new segment for each of the first two duplicates, the window stays; the third retransmits.
+/// RFC 3042 section 2: one new segment for each of the first two duplicates, the window
+/// stays; the third retransmits.
 #[test]
 fn two_new_segments() {
     let mut t = ten(|_| ());
@@ -34,7 +35,8 @@ fn sack_must_bring_news() {
     t.sack(0, &[(1, 4)]).sends("r0");
 }
 
-/// RFC 3042 section 2: no more than two beyond the window, even when the third duplicate starts no fast retransmit.
+/// RFC 3042 section 2: no more than two beyond the window, even when the third duplicate
+/// starts no fast retransmit.
 #[test]
 fn two_and_no_more() {
     let options = Options { limited_transmit: true, ..plain(LossRecovery::NewReno) };

@@ -54,8 +54,9 @@ impl Far {
     }
 }
 
-/// `TCP_MAX_QUICKACKS` is 16, and the window grows from 65,160 bytes to 81,920 by 2896 a segment, which is six segments more. A
-/// captured transfer of Linux 6.18 has 22, too. From then on every other segment is acknowledged.
+/// `TCP_MAX_QUICKACKS` is 16, and the window grows from 65,160 bytes to 81,920 by 2896 a segment, which
+/// is six segments more. A captured transfer of Linux 6.18 has 22, too. From then on every other
+/// segment is acknowledged.
 #[test]
 fn the_first_22_segments_are_acknowledged_at_once() {
     let mut far = Far::new();
@@ -63,10 +64,11 @@ fn the_first_22_segments_are_acknowledged_at_once() {
     assert_eq!((far.train(1), far.train(1), far.train(8)), (0, 1, 4));
 }
 
-/// `tcp_rcvbuf_grow`, found out with the first segment of a round. The application has read 20 segments in the second one, after 11 in
-/// the first: the window is to be 57,920 + 2 * 57,920 * 13,032 / 15,928 = 152,698 bytes, which takes 25 segments from 81,920 on. They are
-/// acknowledged at once. The first and the 14 others of the third round make 7 ACKs. After 40 segments it is to be 347,520 bytes: 68 of
-/// 80 segments, and 5 ACKs. It rests when the rounds do.
+/// `tcp_rcvbuf_grow`, found out with the first segment of a round. The application has read 20 segments in
+/// the second one, after 11 in the first: the window is to be
+/// 57,920 + 2 * 57,920 * 13,032 / 15,928 = 152,698 bytes, which takes 25 segments from 81,920 on. They are
+/// acknowledged at once. The first and the 14 others of the third round make 7 ACKs. After 40 segments it is
+/// to be 347,520 bytes: 68 of 80 segments, and 5 ACKs. It rests when the rounds do.
 #[test]
 fn no_acknowledgement_is_delayed_while_the_window_grows() {
     let mut far = Far::new();
@@ -79,8 +81,8 @@ fn no_acknowledgement_is_delayed_while_the_window_grows() {
     assert_eq!(far.round(80), 40);
 }
 
-/// A flight of slow start over 500 ms at 1.2 ms a segment: each acknowledgement lets out two, so every other one waits 1.2 ms longer. How
-/// many of the first `watched` are acknowledged at once?
+/// A flight of slow start over 500 ms at 1.2 ms a segment: each acknowledgement lets out two, so every other
+/// one waits 1.2 ms longer. How many of the first `watched` are acknowledged at once?
 fn flight(far: &mut Far, count: u64, watched: u64) -> u64 {
     let (begun, mut at_once) = (far.now, 0);
     for i in 0..count {
@@ -92,9 +94,10 @@ fn flight(far: &mut Far, count: u64, watched: u64) -> u64 {
     at_once
 }
 
-/// `tcp_rcv_rtt_update`: the first segment of a flight, which finds no queue, brings the round trip down to 500 ms at once, so the window
-/// grows from there on. Captured on Linux 6.18 (CUBIC, 10 Mbit/s, 500 ms, no losses): of the first 196 segments of the flight of 640, 195
-/// are acknowledged at once. HyStart sees that train.
+/// `tcp_rcv_rtt_update`: the first segment of a flight, which finds no queue, brings the round trip down
+/// to 500 ms at once, so the window grows from there on. Captured on Linux 6.18 (CUBIC, 10 Mbit/s,
+/// 500 ms, no losses): of the first 196 segments of the flight of 640, 195 are acknowledged at once.
+/// HyStart sees that train.
 #[test]
 fn a_shorter_round_trip_counts_at_once() {
     let mut far = Far::new();
@@ -105,8 +108,8 @@ fn a_shorter_round_trip_counts_at_once() {
     assert!(at_once >= 194, "{at_once}");
 }
 
-/// Captured on Linux 6.18: a SYN tells 65,160 bytes, and after ten segments the window is 79,872, which are 55 segments. It is 81,920 less
-/// the segment that is being read, so it grows no more.
+/// Captured on Linux 6.18: a SYN tells 65,160 bytes, and after ten segments the window is 79,872, which are
+/// 55 segments. It is 81,920 less the segment that is being read, so it grows no more.
 #[test]
 fn acknowledgements_tell_the_window_while_it_grows() {
     let mut far = Far::new();
@@ -122,7 +125,8 @@ fn acknowledgements_tell_the_window_while_it_grows() {
     assert_eq!(far.receiver.grown_window(), Some(55));
 }
 
-/// `__tcp_ack_snd_check`: three duplicate ACKs for a gap go out at once, later ones wait 1.14 ms. The one that fills the gap does not.
+/// `__tcp_ack_snd_check`: three duplicate ACKs for a gap go out at once, later ones wait 1.14 ms. The one
+/// that fills the gap does not.
 #[test]
 fn sacks_are_compressed() {
     let mut far = Far::new();

@@ -1,4 +1,5 @@
-//! Scripted tests, one per clause: what the peer sends, and what the sender or the receiver must do at that instant.
+//! Scripted tests, one per clause: what the peer sends, and what the sender or the receiver
+//! must do at that instant.
 
 mod script;
 

@@ -11,8 +11,8 @@ fn ten() -> Script {
     t
 }
 
-/// RFC 6582 section 3.2 step 3: a partial ACK sends the next hole, and a new segment if the deflated window permits:
-/// losses 0, 4 and 7; the dozen that are in flight shrink to the five of the new window.
+/// RFC 6582 section 3.2 step 3: a partial ACK sends the next hole, and a new segment if the deflated window
+/// permits: losses 0, 4 and 7; the dozen that are in flight shrink to the five of the new window.
 #[test]
 fn partial_ack_retransmits_the_next_hole() {
     let mut t = ten();
@@ -64,7 +64,8 @@ fn partial_ack_retransmits_at_once() {
     t.ack(0).ack(0).ack(0).sends("r0").flight(7).at(200).ack(1).sends("r1");
 }
 
-/// RFC 6582 section 3.2 step 3, Impatient variant of section 4: only the first partial ACK restarts the timer.
+/// RFC 6582 section 3.2 step 3, Impatient variant of section 4: only the first
+/// partial ACK restarts the timer.
 #[test]
 fn only_the_first_partial_ack_restarts_the_timer() {
     let mut t = ten();
@@ -75,8 +76,8 @@ fn only_the_first_partial_ack_restarts_the_timer() {
     t.at(700).ack(6).sends("r6 10").due(1300).sends("r6");
 }
 
-/// RFC 6582 section 3.2 steps 1 and 4: after a timeout, duplicates of what was sent before start no fast retransmit: they
-/// may come from retransmissions that were not needed.
+/// RFC 6582 section 3.2 steps 1 and 4: after a timeout, duplicates of what was sent before start no fast
+/// retransmit: they may come from retransmissions that were not needed.
 #[test]
 fn no_fast_retransmit_for_old_data_after_a_timeout() {
     let cc = Fixed::new(10).with(|c| c.after_timeout = 1);
@@ -104,8 +105,9 @@ fn fast_retransmit_works_again_beyond_recover() {
     assert_eq!(cc.told().congestion, [Congestion::Timeout, Congestion::Loss]);
 }
 
-/// RFC 6582 section 3.2 step 3, full acknowledgement, option 1: the window is min(ssthresh, max(FlightSize, SMSS) + SMSS),
-/// so that no burst follows: with nothing outstanding two segments, then one more for each that is acknowledged.
+/// RFC 6582 section 3.2 step 3, full acknowledgement, option 1: the window is min(ssthresh,
+/// max(FlightSize, SMSS) + SMSS), so that no burst follows: with nothing outstanding two segments, then
+/// one more for each that is acknowledged.
 #[test]
 fn no_burst_after_recovery() {
     let mut t = Script::new(plain(LossRecovery::NewReno), reno(20.0, 20.0), None);
@@ -123,7 +125,8 @@ fn no_burst_after_recovery() {
     t.at(400).ack(23).sends("26-27").ack(24).sends("28-29").ack(25).sends("30-31").ack(26).sends("32-33");
 }
 
-/// RFC 6582 section 3.2 step 3, full acknowledgement, option 2: the window is ssthresh, and a burst of it follows.
+/// RFC 6582 section 3.2 step 3, full acknowledgement, option 2: the window is ssthresh,
+/// and a burst of it follows.
 #[test]
 fn option_2_sends_the_whole_window() {
     let options = Options { newreno_exit: NewRenoExit::Ssthresh, ..plain(LossRecovery::NewReno) };

@@ -22,7 +22,8 @@ fn an_option_is_set_by_text_and_the_message_of_a_wrong_one_says_what_is_right() 
     assert_eq!(o.set("mss", "1000"), Err(None));
 }
 
-/// RACK, tail loss probes and D-SACK are of SACK (RFC 8985 section 4, RFC 2883), and SACKs restart the timer by RACK's times of sending.
+/// RACK, tail loss probes and D-SACK are of SACK (RFC 8985 section 4, RFC 2883), and SACKs restart the timer
+/// by RACK's times of sending.
 #[test]
 fn a_switch_is_off_without_what_it_needs() {
     let mut o = Options { recovery: LossRecovery::NewReno, ..Options::linux() };

@@ -52,8 +52,9 @@ fn retransmissions_are_paced() {
     t.due(110).sends("4").due(120).sends("5");
 }
 
-/// RFC 6298 section 5.1: the timer starts when a segment is sent. After the timeout the controller sends a segment every 2.5 s, and the
-/// timeout, doubled, is 2 s. So segment 1 goes out 2.5 s after segment 0, and has 2 s from then on; nothing is in flight in between.
+/// RFC 6298 section 5.1: the timer starts when a segment is sent. After the timeout the controller sends a
+/// segment every 2.5 s, and the timeout, doubled, is 2 s. So segment 1 goes out 2.5 s after segment 0, and
+/// has 2 s from then on; nothing is in flight in between.
 #[test]
 fn the_timer_runs_from_when_the_pacer_lets_a_retransmission_go() {
     for recovery in [LossRecovery::Sack, LossRecovery::NewReno] {
@@ -66,8 +67,8 @@ fn the_timer_runs_from_when_the_pacer_lets_a_retransmission_go() {
     }
 }
 
-/// The same where the segment is found lost while its timer runs: it expires at 1000 ms, and at 950 ms three SACKs find segment 0 lost. The
-/// pacer, at a segment every 300 ms, lets it go at 1200 ms.
+/// The same where the segment is found lost while its timer runs: it expires at 1000 ms, and at 950 ms three
+/// SACKs find segment 0 lost. The pacer, at a segment every 300 ms, lets it go at 1200 ms.
 #[test]
 fn the_timer_does_not_expire_while_the_pacer_holds_what_was_found_lost() {
     let cc = Fixed::new(5).with(|c| c.pacing = bytes_per_second(10_000 / 3));
@@ -90,7 +91,8 @@ fn the_timer_does_not_expire_while_the_pacer_holds_what_was_found_lost() {
     assert_eq!(t.sender.counters().timeouts, 0);
 }
 
-/// The option paces at twice cwnd / srtt below half of ssthresh and else at 1.2 times (Linux), once there is a sample.
+/// The option paces at twice cwnd / srtt below half of ssthresh and else at 1.2 times
+/// (Linux), once there is a sample.
 #[test]
 fn option() {
     for (ssthresh, interval) in [
@@ -107,8 +109,8 @@ fn option() {
     }
 }
 
-/// Linux, `tcp_update_pacing_rate`: while more is outstanding than the window, the rate follows from that. Here 8 segments with a
-/// window of 2, and an SRTT of 100 7/8 + 200 / 8 ms.
+/// Linux, `tcp_update_pacing_rate`: while more is outstanding than the window, the rate follows from that.
+/// Here 8 segments with a window of 2, and an SRTT of 100 7/8 + 200 / 8 ms.
 #[test]
 fn what_is_outstanding_counts_where_it_exceeds_the_window() {
     let cc = Fixed::new(8).with(|c| (c.pacing, c.after_loss) = (Pacing::Window, 2));

@@ -10,8 +10,9 @@ fn script(limited_transmit: bool, cwnd: u64, after_loss: u64) -> Script {
     Script::new(options, cc.boxed(), None)
 }
 
-/// RFC 9937 section 6.2 with one loss, RecoverFS = 12 - 2 = 10 and ssthresh = 7. ACK by ACK, with d = prr_delivered,
-/// o = prr_out before and f = inflight: while f > 7, SndCnt = ceil(0.7 d) - o; then min(7 - f, max(d - o, 1)).
+/// RFC 9937 section 6.2 with one loss, RecoverFS = 12 - 2 = 10 and ssthresh = 7. ACK by ACK, with
+/// d = prr_delivered, o = prr_out before and f = inflight: while f > 7, SndCnt = ceil(0.7 d) - o; then
+/// min(7 - f, max(d - o, 1)).
 #[test]
 fn single_loss() {
     let mut t = script(true, 10, 7);
@@ -29,8 +30,8 @@ fn single_loss() {
     t.at(200).ack(12).flight(6).sends("18").flight(7);
 }
 
-/// RFC 9937 section 6.2: the first retransmission is sent even if the proportion allows none: 40 in flight, ssthresh 1,
-/// RecoverFS 38.
+/// RFC 9937 section 6.2: the first retransmission is sent even if the proportion allows none: 40 in flight,
+/// ssthresh 1, RecoverFS 38.
 #[test]
 fn the_first_retransmission_is_forced() {
     let mut t = script(false, 40, 1);
@@ -38,8 +39,8 @@ fn the_first_retransmission_is_forced() {
     t.sack(0, &[(1, 5)]).sends("").sack(0, &[(1, 6)]).sends("");
 }
 
-/// RFC 9937 section 6.2: pipe falls to ssthresh = 10 in proportion when nothing but the first segment of 20 is lost: one
-/// segment for two delivered.
+/// RFC 9937 section 6.2: pipe falls to ssthresh = 10 in proportion when nothing but the first segment of
+/// 20 is lost: one segment for two delivered.
 #[test]
 fn halving_sends_one_segment_for_two_delivered() {
     let mut t = script(false, 20, 9);
@@ -52,8 +53,9 @@ fn halving_sends_one_segment_for_two_delivered() {
     }
 }
 
-/// RFC 9937 section 6.2: losses beyond the reduction, inflight below ssthresh: one segment for each delivered, and one more
-/// for each ACK that advances without revealing a loss, until inflight is back at ssthresh.
+/// RFC 9937 section 6.2: losses beyond the reduction, inflight below ssthresh: one segment for
+/// each delivered, and one more for each ACK that advances without revealing a loss, until
+/// inflight is back at ssthresh.
 #[test]
 fn heavy_loss_slow_starts_towards_ssthresh() {
     let mut t = script(false, 20, 10);
@@ -72,8 +74,8 @@ fn heavy_loss_slow_starts_towards_ssthresh() {
     t.sack(3, &[(10, 20)]).flight(9).sends("22").sack(4, &[(10, 20)]).flight(9).sends("23");
 }
 
-/// RFC 9937 section 6.2: four losses at the head of ten with limited transmit; the flight sinks below ssthresh = 7 at once,
-/// then every ACK sends what it delivered, later one more.
+/// RFC 9937 section 6.2: four losses at the head of ten with limited transmit; the flight sinks below
+/// ssthresh = 7 at once, then every ACK sends what it delivered, later one more.
 #[test]
 fn four_losses() {
     let mut t = script(true, 10, 7);

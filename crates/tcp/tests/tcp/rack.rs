@@ -17,9 +17,9 @@ fn ten(options: Options) -> (Script, Fixed) {
     (t, cc)
 }
 
-/// RFC 8985 section 3.4: a whole tail is lost, the probe finds it, and then the retransmission of P1 is lost as well; each
-/// loss is found in a round trip and no timeout is needed. Section 9.3 and RFC 5681 section 4.3: without proportional rate
-/// reduction the loss of a retransmission is a second congestion.
+/// RFC 8985 section 3.4: a whole tail is lost, the probe finds it, and then the retransmission of P1 is lost
+/// as well; each loss is found in a round trip and no timeout is needed. Section 9.3 and RFC 5681
+/// section 4.3: without proportional rate reduction the loss of a retransmission is a second congestion.
 #[test]
 fn the_example_of_fast_recovery() {
     let cc = Fixed::new(10);
@@ -31,8 +31,8 @@ fn the_example_of_fast_recovery() {
     assert_eq!((t.sender.counters().timeouts, t.sender.counters().probes), (0, 1));
 }
 
-/// RFC 8985 section 3.5 and 6.3: a timeout marks the first segment and those that are old enough; one sent 40 ms before it
-/// is in flight still, and the retransmission goes out beside it.
+/// RFC 8985 section 3.5 and 6.3: a timeout marks the first segment and those that are old enough; one sent
+/// 40 ms before it is in flight still, and the retransmission goes out beside it.
 #[test]
 fn a_timeout_marks_only_what_is_old_enough() {
     for (rack, in_flight) in [(true, 1), (false, 0)] {
@@ -56,7 +56,8 @@ fn three_sacked_segments_leave_no_window() {
     assert_eq!(cc.told().congestion, [Congestion::Loss]);
 }
 
-/// RFC 6298 section 5.3: the timer runs from the retransmission at 100 ms. Linux: a SACK of what was sent before that restarts it.
+/// RFC 6298 section 5.3: the timer runs from the retransmission at 100 ms. Linux: a SACK of what was sent
+/// before that restarts it.
 #[test]
 fn by_linux_a_sack_of_older_data_restarts_the_timer() {
     for (sack_restarts_rto, due) in [(false, 1100), (true, 1150)] {
@@ -68,8 +69,8 @@ fn by_linux_a_sack_of_older_data_restarts_the_timer() {
     }
 }
 
-/// RFC 8985 section 6.2 step 5: fewer than three: lost when RACK.rtt and the window are over, by the reordering timer. DupThresh
-/// would wait for the timeout.
+/// RFC 8985 section 6.2 step 5: fewer than three: lost when RACK.rtt and the window are over, by the
+/// reordering timer. DupThresh would wait for the timeout.
 #[test]
 fn the_reordering_timer_finds_what_dupthresh_cannot() {
     let (mut t, cc) = ten(options());
@@ -98,8 +99,8 @@ fn reordering_within_the_window_is_no_loss() {
     t.due(1124).sends("r3 r4 r5 r6 r7 r8 r9 r10 r11 r12");
 }
 
-/// RFC 8985 section 6.2 steps 3 and 4: once reordering was seen, the window holds also for three SACKed segments, and in
-/// recovery.
+/// RFC 8985 section 6.2 steps 3 and 4: once reordering was seen, the window holds also for three SACKed
+/// segments, and in recovery.
 #[test]
 fn after_reordering_three_sacked_segments_wait() {
     let (mut t, _) = ten(options());
@@ -108,7 +109,8 @@ fn after_reordering_three_sacked_segments_wait() {
     t.sack(3, &[(4, 8)]).sends("").due(135).sends("r3");
 }
 
-/// RFC 8985 section 6.2 step 3: a retransmission that is delivered below the highest segment is no reordering.
+/// RFC 8985 section 6.2 step 3: a retransmission that is delivered below the highest
+/// segment is no reordering.
 #[test]
 fn repairs_are_no_reordering() {
     let (mut t, _) = ten(options());
@@ -116,8 +118,8 @@ fn repairs_are_no_reordering() {
     t.at(201).sack(10, &[(11, 14)]).sends("r10 15-17");
 }
 
-/// RFC 8985 section 6.2 step 5: a retransmission is lost when something sent after it is delivered. RFC 6675 waits for the
-/// timeout.
+/// RFC 8985 section 6.2 step 5: a retransmission is lost when something sent after it is delivered.
+/// RFC 6675 waits for the timeout.
 #[test]
 fn a_lost_retransmission_needs_no_timeout() {
     let o = |rack| Options { rack, prr: true, ..plain(LossRecovery::Sack) };
@@ -136,8 +138,9 @@ fn a_lost_retransmission_needs_no_timeout() {
     assert_eq!(t.sender.counters().timeouts, 1);
 }
 
-/// RFC 8985 section 6.2 step 2: an ACK that comes sooner than the minimum RTT after a retransmission answers the original, and
-/// one whose echoed timestamp is older than the retransmission does so, too: what was sent in between is not lost.
+/// RFC 8985 section 6.2 step 2: an ACK that comes sooner than the minimum RTT after a retransmission
+/// answers the original, and one whose echoed timestamp is older than the retransmission does so, too: what
+/// was sent in between is not lost.
 #[test]
 fn an_ack_of_the_original_says_nothing_of_the_copy() {
     let (mut t, _) = ten(options());
@@ -149,8 +152,8 @@ fn an_ack_of_the_original_says_nothing_of_the_copy() {
     t.sack(0, &[(1, 4)]).sends("r0").at(210).echo(4, 100).sends("r4 r5 r6 r7 r8").flight(5);
 }
 
-/// RFC 7323 section 4.3: the echo does not tell of a retransmission that fills a gap behind another: the minimum RTT does, and
-/// the copy of 0 is found lost although the echo is old.
+/// RFC 7323 section 4.3: the echo does not tell of a retransmission that fills a gap behind another: the
+/// minimum RTT does, and the copy of 0 is found lost although the echo is old.
 #[test]
 fn a_selective_ack_of_a_retransmission_is_judged_by_the_minimum_rtt() {
     let (mut t, _) = ten(Options { timestamps: true, prr: true, ..options() });
@@ -169,8 +172,8 @@ fn a_dsack_widens_the_window() {
     }
 }
 
-/// RFC 8985 section 6.2 step 4: sixteen recoveries later the window is as it was. Each begins with the timer, whose delay
-/// shows the window.
+/// RFC 8985 section 6.2 step 4: sixteen recoveries later the window is as it was. Each begins with the timer,
+/// whose delay shows the window.
 #[test]
 fn the_wider_window_lasts_for_sixteen_recoveries() {
     let cc = Fixed::new(4);
@@ -190,8 +193,8 @@ fn the_wider_window_lasts_for_sixteen_recoveries() {
     assert_eq!(t.sender.counters().recoveries, 18);
 }
 
-/// RFC 8985 section 6.2 step 5: neither the doubtful segments nor the rescue of RFC 6675's NextSeg: what is not marked may be
-/// late, and the tail is found lost when the repairs are acknowledged.
+/// RFC 8985 section 6.2 step 5: neither the doubtful segments nor the rescue of RFC 6675's NextSeg: what is
+/// not marked may be late, and the tail is found lost when the repairs are acknowledged.
 #[test]
 fn nothing_is_sent_again_on_suspicion() {
     let cc = Fixed::new(10);
@@ -202,8 +205,8 @@ fn nothing_is_sent_again_on_suspicion() {
     assert_eq!(t.sender.counters().retransmitted, 3);
 }
 
-/// RFC 8985 section 8: the retransmission timer starts anew when the reordering timer, for which it was cancelled, is gone: 5
-/// could be lost from 150 to 160 ms.
+/// RFC 8985 section 8: the retransmission timer starts anew when the reordering timer, for which it was
+/// cancelled, is gone: 5 could be lost from 150 to 160 ms.
 #[test]
 fn the_retransmission_timer_starts_anew_after_the_reordering_timer() {
     let (mut t, _) = ten(options());
@@ -212,7 +215,8 @@ fn the_retransmission_timer_starts_anew_after_the_reordering_timer() {
     assert_eq!(t.sender.counters().timeouts, 1);
 }
 
-/// The same below the highest SACKed segment: 10 was sent 100 ms before 11 is delivered and may still be late.
+/// The same below the highest SACKed segment: 10 was sent 100 ms before 11 is
+/// delivered and may still be late.
 #[test]
 fn what_may_be_late_is_not_doubtful() {
     let mut t = Script::new(options(), Fixed::new(10).boxed(), Some(13));
@@ -221,8 +225,8 @@ fn what_may_be_late_is_not_doubtful() {
     t.sends("r5 r6 r7 r8 r9").flight(8);
 }
 
-/// RFC 5681 section 4.3: the loss of a retransmission after a timeout begins a fast recovery; F-RTO, which would send new data,
-/// has nothing to find out any more.
+/// RFC 5681 section 4.3: the loss of a retransmission after a timeout begins a fast recovery; F-RTO, which
+/// would send new data, has nothing to find out any more.
 #[test]
 fn a_retransmission_lost_after_a_timeout_begins_a_recovery() {
     let cc = Fixed::new(10).with(|c| c.after_timeout = 3);

@@ -4,7 +4,8 @@ use bentpipe_tcp::{AckSegment, LossRecovery, Options};
 
 use crate::script::{Fixed, Listener, Script, ms, plain};
 
-/// A delayed acknowledgement rides with the data and leaves no more alone; the next second segment is counted from then.
+/// A delayed acknowledgement rides with the data and leaves no more alone; the next second
+/// segment is counted from then.
 #[test]
 fn a_delayed_acknowledgement_rides() {
     let options = Options { delayed_ack: Some(ms(200)), ..plain(LossRecovery::Sack) };
@@ -26,7 +27,8 @@ fn a_gap_is_told_with_the_data() {
     assert_eq!((ride.ack, ride.sack.blocks().len()), (1, 1));
 }
 
-/// RFC 5681 section 2: a duplicate ACK carries no data. So three that ride do not begin a recovery, and three pure ones do.
+/// RFC 5681 section 2: a duplicate ACK carries no data. So three that ride do not begin a
+/// recovery, and three pure ones do.
 #[test]
 fn what_rides_is_no_duplicate() {
     let mut t = Script::new(plain(LossRecovery::NewReno), Fixed::new(10).boxed(), None);

@@ -11,7 +11,8 @@ fn one_at_a_time(change: impl FnOnce(&mut bentpipe_tcp::Options)) -> Script {
     Script::new(options, Fixed::new(1).boxed(), None)
 }
 
-/// RFC 6298 section 2.1: without a sample the timeout is 1 second; section 5.1: it runs from the first segment.
+/// RFC 6298 section 2.1: without a sample the timeout is 1 second; section 5.1: it
+/// runs from the first segment.
 #[test]
 fn initial_timeout_is_one_second() {
     one_at_a_time(|o| o.min_rto = ms(200)).sends("0").due(1000).sends("r0");
@@ -41,11 +42,12 @@ fn later_samples_are_smoothed() {
     );
 }
 
-/// Linux's `tcp_rtt_estimator` with samples 500, 600, 400 and 100 ms and a least timeout of 200 ms, by hand. Deviations are times four.
-/// Each sample is a round trip, and the first is one more: it ends when more than the first segment is acknowledged.
-/// 500: mdev, mdev_max and RTTVAR 1000. 600: mdev 1000 + 100 - 250 = 850; mdev_max becomes 200; SRTT 512.5.
-/// 400: mdev 850 + 112.5 - 212.5 = 750 = mdev_max; RTTVAR 1000 - 250 / 4 = 937.5; SRTT 498.4375.
-/// 100: mdev 750 + (398.4375 - 187.5) / 8 = 776.3671875 = mdev_max; RTTVAR 937.5 - 161.1328125 / 4 = 897.216796875; SRTT 448.6328125.
+/// Linux's `tcp_rtt_estimator` with samples 500, 600, 400 and 100 ms and a least timeout of 200 ms, by hand.
+/// Deviations are times four. Each sample is a round trip, and the first is one more: it ends when more than
+/// the first segment is acknowledged. 500: mdev, mdev_max and RTTVAR 1000. 600: mdev 1000 + 100 - 250 = 850;
+/// mdev_max becomes 200; SRTT 512.5. 400: mdev 850 + 112.5 - 212.5 = 750 = mdev_max; RTTVAR
+/// 1000 - 250 / 4 = 937.5; SRTT 498.4375. 100: mdev 750 + (398.4375 - 187.5) / 8 = 776.3671875 = mdev_max;
+/// RTTVAR 937.5 - 161.1328125 / 4 = 897.216796875; SRTT 448.6328125.
 #[test]
 fn by_linux_the_variance_decays_once_per_round_trip_and_a_falling_round_trip_counts_an_eighth() {
     let mut t = one_at_a_time(|o| (o.rto, o.min_rto) = (RtoRule::Linux, ms(200)));
@@ -59,8 +61,8 @@ fn by_linux_the_variance_decays_once_per_round_trip_and_a_falling_round_trip_cou
     assert_eq!(due, [15_000_000, 15_125_000, 14_359_375, 13_458_496].map(Some));
 }
 
-/// Linux: `min_rto` bounds the variance, not the timeout. With a constant RTT of 600 ms the timeout tends to 800 ms, also if all
-/// samples fall on one tick of the clock.
+/// Linux: `min_rto` bounds the variance, not the timeout. With a constant RTT of 600 ms the timeout tends to
+/// 800 ms, also if all samples fall on one tick of the clock.
 #[test]
 fn by_linux_the_least_timeout_is_beyond_the_round_trip() {
     let mut t = one_at_a_time(|o| (o.rto, o.min_rto) = (RtoRule::Linux, ms(200)));
@@ -72,8 +74,8 @@ fn by_linux_the_least_timeout_is_beyond_the_round_trip() {
     assert!(left.is_some_and(|rto| (800_000_000..800_000_010).contains(&rto)), "{left:?}");
 }
 
-/// RFC 6298 section 2.3: the variance term is at least the clock granularity G. With a constant RTT of 100 ms the variance
-/// tends to 0, and the timeout to 100 ms + G.
+/// RFC 6298 section 2.3: the variance term is at least the clock granularity G. With a constant RTT of 100 ms
+/// the variance tends to 0, and the timeout to 100 ms + G.
 #[test]
 fn granularity_bounds_the_variance_term() {
     let mut t = one_at_a_time(|o| {
@@ -116,8 +118,8 @@ fn doubles_up_to_the_maximum() {
     }
 }
 
-/// RFC 6298 section 5.1: a segment sent while the timer runs does not restart it; section 5.3: an ACK of new data does;
-/// section 5.2: with everything acknowledged it is off.
+/// RFC 6298 section 5.1: a segment sent while the timer runs does not restart it; section 5.3: an ACK of new
+/// data does; section 5.2: with everything acknowledged it is off.
 #[test]
 fn start_restart_and_stop() {
     let mut t = Script::new(plain(LossRecovery::NewReno), reno(2.0, 2.0), Some(3));
@@ -130,8 +132,8 @@ fn start_restart_and_stop() {
     assert!(t.sender.is_done());
 }
 
-/// RFC 6298 section 5.4: the earliest segment not acknowledged goes out again, and nothing else (RFC 5681 section 3.1: the
-/// loss window is one segment).
+/// RFC 6298 section 5.4: the earliest segment not acknowledged goes out again, and nothing else (RFC 5681
+/// section 3.1: the loss window is one segment).
 #[test]
 fn only_the_earliest_segment_goes_out_again() {
     let mut t = Script::new(plain(LossRecovery::NewReno), reno(4.0, 4.0), None);
@@ -155,8 +157,8 @@ fn second_timeout_keeps_the_threshold() {
     assert_eq!(t.sender.counters().timeouts, 2);
 }
 
-/// Karn's algorithm, RFC 6298 section 3: a segment sent twice gives no sample, and section 5: the doubled timeout stays
-/// until there is one.
+/// Karn's algorithm, RFC 6298 section 3: a segment sent twice gives no sample, and section 5: the doubled
+/// timeout stays until there is one.
 #[test]
 fn retransmitted_segments_give_no_sample() {
     let mut t = one_at_a_time(|o| o.min_rto = ms(200));
@@ -170,7 +172,8 @@ fn retransmitted_segments_give_no_sample() {
     t.sends("4").due(1200 + 250).sends("r4");
 }
 
-/// RFC 6298 section 3: nor does an ACK that covers a retransmission and segments that had arrived long before.
+/// RFC 6298 section 3: nor does an ACK that covers a retransmission and segments that
+/// had arrived long before.
 #[test]
 fn ack_beyond_a_retransmission_gives_no_sample() {
     let mut t = Script::new(plain(LossRecovery::NewReno), reno(4.0, 4.0), None);
@@ -185,8 +188,8 @@ fn fixed_rto() {
     t.sends("0").due(1000).sends("r0").due(2000).sends("r0").due(3000).sends("r0");
 }
 
-/// Linux, `tcp_retransmit_timer`: the first six timeouts of a thin stream leave the timeout of 1 s, and the seventh doubles it. New data
-/// acknowledged begins the count anew.
+/// Linux, `tcp_retransmit_timer`: the first six timeouts of a thin stream leave the timeout of 1 s, and the
+/// seventh doubles it. New data acknowledged begins the count anew.
 #[test]
 fn a_thin_stream_backs_off_after_six_timeouts() {
     let mut t = one_at_a_time(|o| o.thin_linear_timeouts = true);
@@ -201,8 +204,8 @@ fn a_thin_stream_backs_off_after_six_timeouts() {
     }
 }
 
-/// Linux, `tcp_stream_is_thin`: four segments outstanding are no thin stream, three are. Nor is one with an infinite threshold, which BBR
-/// keeps at a timeout.
+/// Linux, `tcp_stream_is_thin`: four segments outstanding are no thin stream, three are. Nor is one with an
+/// infinite threshold, which BBR keeps at a timeout.
 #[test]
 fn a_stream_is_thin_below_four_segments_and_after_the_first_slow_start() {
     let options = Options { thin_linear_timeouts: true, ..plain(LossRecovery::Sack) };
@@ -225,9 +228,10 @@ fn a_stream_is_thin_below_four_segments_and_after_the_first_slow_start() {
     }
 }
 
-/// Reno halves 16 segments at the loss. A timeout in that recovery leaves the threshold of 8 with the kernel's timer (Linux, `tcp_enter_loss`:
-/// once in a window of data), and halves the window of 8 with RFC 6298's, as ns-2 does. A second timeout of the same segment changes
-/// neither (RFC 5681 section 3.1). A timeout of data sent after the recovery halves.
+/// Reno halves 16 segments at the loss. A timeout in that recovery leaves the threshold of 8 with the
+/// kernel's timer (Linux, `tcp_enter_loss`: once in a window of data), and halves the window of 8 with
+/// RFC 6298's, as ns-2 does. A second timeout of the same segment changes neither (RFC 5681 section 3.1). A
+/// timeout of data sent after the recovery halves.
 #[test]
 fn a_timeout_in_a_fast_recovery_leaves_the_threshold_with_the_kernels_timer() {
     for (rto, threshold) in [(RtoRule::Linux, 8.0), (RtoRule::Rfc6298, 4.0)] {

@@ -17,8 +17,8 @@ fn ten(segments: Option<u64>) -> (Script, Fixed) {
     (t, cc)
 }
 
-/// RFC 6675 section 4, IsLost: three segments SACKed above it; section 5 step 4.3: the first retransmission goes out though
-/// pipe (6) exceeds cwnd (5).
+/// RFC 6675 section 4, IsLost: three segments SACKed above it; section 5 step 4.3: the first retransmission
+/// goes out though pipe (6) exceeds cwnd (5).
 #[test]
 fn lost_when_three_above_are_sacked() {
     let (mut t, _) = ten(None);
@@ -56,8 +56,8 @@ fn acknowledgements_without_news_do_not_count() {
     assert!(cc.told().congestion.is_empty());
 }
 
-/// RFC 6675 section 4, NextSeg rules 1 and 2: lost segments first, lowest first, then new data; section 5 step C: as long
-/// as cwnd - pipe allows one segment.
+/// RFC 6675 section 4, NextSeg rules 1 and 2: lost segments first, lowest first, then new data; section 5
+/// step C: as long as cwnd - pipe allows one segment.
 #[test]
 fn lost_segments_go_before_new_data() {
     let (mut t, _) = ten(None);
@@ -66,8 +66,9 @@ fn lost_segments_go_before_new_data() {
     t.sack(0, &[(3, 10)]).sends("11").at(200).sack(1, &[(3, 10)]).sends("12");
 }
 
-/// RFC 6675 section 4, NextSeg rules 3 and 4, section 5 step 4.3: without new data, segments below the highest SACKed one
-/// that are not yet lost; then, once more than the first retransmission is acknowledged, the highest outstanding one, once.
+/// RFC 6675 section 4, NextSeg rules 3 and 4, section 5 step 4.3: without new data, segments below the
+/// highest SACKed one that are not yet lost; then, once more than the first retransmission is acknowledged,
+/// the highest outstanding one, once.
 #[test]
 fn doubtful_segments_and_the_rescue() {
     let (mut t, _) = ten(Some(10));
@@ -106,7 +107,8 @@ fn only_holes_are_retransmitted() {
     assert_eq!((t.sender.counters().retransmitted, t.sender.counters().sent), (2, 12));
 }
 
-/// RFC 6675 section 5: recovery is entered once for a window, and ends with RecoveryPoint; the next loss begins another.
+/// RFC 6675 section 5: recovery is entered once for a window, and ends with RecoveryPoint; the
+/// next loss begins another.
 #[test]
 fn one_reduction_per_window() {
     let (mut t, cc) = ten(None);
@@ -120,7 +122,8 @@ fn one_reduction_per_window() {
     assert_eq!(cc.told().congestion, [Congestion::Loss; 2]);
 }
 
-/// RFC 6675 section 5: losses among what was sent during recovery, known when it ends, begin the next at once.
+/// RFC 6675 section 5: losses among what was sent during recovery, known when it
+/// ends, begin the next at once.
 #[test]
 fn losses_known_at_the_end_begin_the_next_recovery() {
     let (mut t, cc) = ten(None);
@@ -161,7 +164,8 @@ fn timeout_skips_what_is_sacked() {
     t.at(1100).sack(2, &[(5, 6)]).sends("r6").sack(6, &[]).sends("r7 r8 r9");
 }
 
-/// RFC 6675 section 5.1: no recovery before what was outstanding at the timeout is acknowledged; then, at once.
+/// RFC 6675 section 5.1: no recovery before what was outstanding at the timeout is
+/// acknowledged; then, at once.
 #[test]
 fn no_recovery_before_the_point_of_the_timeout() {
     let cc = Fixed::new(4);
@@ -195,8 +199,8 @@ fn an_old_acknowledgement_brings_its_blocks() {
     assert_eq!(cc.told().congestion, [Congestion::Loss]);
 }
 
-/// TCPW with Bulk Repeat (ICC 2003): at a loss everything outstanding and not SACKed goes out again, if controller and
-/// options agree.
+/// TCPW with Bulk Repeat (ICC 2003): at a loss everything outstanding and not SACKed goes out again, if
+/// controller and options agree.
 #[test]
 fn bulk_repeat() {
     let cc = Fixed::new(10).with(|c| c.repeat = true);

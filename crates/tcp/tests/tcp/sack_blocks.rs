@@ -46,8 +46,8 @@ fn three_most_recent_blocks() {
     l.data(2).data(4).data(6).data(8).answers("0+8-9+6-7+4-5").data(10).answers("0+10-11+8-9+6-7");
 }
 
-/// RFC 2018 section 4: the first block is the whole run around the segment that led to this ACK, also when part of it has
-/// not been reported lately.
+/// RFC 2018 section 4: the first block is the whole run around the segment that led to this ACK, also when
+/// part of it has not been reported lately.
 #[test]
 fn first_block_is_the_whole_run() {
     let mut l = listener();
@@ -63,8 +63,8 @@ fn first_block_holds_a_repeated_segment() {
     l.data(3).answers("0+2-5+6-7").data(3).answers("0+2-5+6-7");
 }
 
-/// RFC 2018 section 4: a block is repeated until two newer ones have displaced it; one that has been acknowledged takes no
-/// place.
+/// RFC 2018 section 4: a block is repeated until two newer ones have displaced it; one that has been
+/// acknowledged takes no place.
 #[test]
 fn acknowledged_blocks_take_no_place() {
     let mut l = listener();

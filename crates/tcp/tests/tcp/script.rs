@@ -1,8 +1,9 @@
 //! The language of the scripts. Times are milliseconds since the start, windows are segments.
 //!
-//! What a sender sends is written as a list: `3` new segment, `3-5` three new segments, `r3` retransmission, `3w` with CWR
-//! set, `p3` AEN's probe, `x3` extra segment. What a receiver answers: `3` acknowledges all below 3, `3+5-7` also reports segments 5 and 6,
-//! `3e` echoes congestion, `3x` acknowledges an extra segment, `-` is silence.
+//! What a sender sends is written as a list: `3` new segment, `3-5` three new segments, `r3` retransmission,
+//! `3w` with CWR set, `p3` AEN's probe, `x3` extra segment. What a receiver answers: `3` acknowledges all
+//! below 3, `3+5-7` also reports segments 5 and 6, `3e` echoes congestion, `3x` acknowledges an extra
+//! segment, `-` is silence.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 

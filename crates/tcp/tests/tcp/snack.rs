@@ -25,7 +25,8 @@ fn with_vector(start: u64, end: u64, bits: &[u8]) -> Snack {
 fn a_hole_is_filled_without_three_duplicates() {
     let mut t = Script::new(options(), reno(10.0, 10.0), None);
     t.sends("0-9").at(100).snack(0, hole(0, 1)).sends("r0").window(5.0, 5.0);
-    // The same hole again, before an answer can have come: nothing. Each duplicate is a segment less in flight.
+    // The same hole again, before an answer can have come: nothing. Each duplicate is
+    // a segment less in flight.
     t.snack(0, hole(0, 1)).sends("").flight(8).snack(0, hole(0, 1)).sends("").flight(7);
     let counters = t.sender.counters();
     assert_eq!((counters.recoveries, counters.retransmitted, counters.timeouts), (1, 1, 0));
@@ -33,7 +34,8 @@ fn a_hole_is_filled_without_three_duplicates() {
     t.at(200).ack(10).sends("10-11").window(5.0, 5.0);
 }
 
-/// Three holes in one option go out together, whatever the window says. NewReno alone fills one per round trip.
+/// Three holes in one option go out together, whatever the window says. NewReno alone
+/// fills one per round trip.
 #[test]
 fn all_holes_of_an_option_are_filled_at_once() {
     let lost = Fixed::new(10).with(|cc| cc.after_loss = 2);
@@ -46,7 +48,8 @@ fn all_holes_of_an_option_are_filled_at_once() {
     assert_eq!(t.sender.counters().retransmitted, 3);
 }
 
-/// A hole that is signalled when a round trip has passed since it was filled has lost its filling, too. That is no second congestion.
+/// A hole that is signalled when a round trip has passed since it was filled has lost its filling, too. That
+/// is no second congestion.
 #[test]
 fn a_lost_retransmission_is_sent_again_after_a_round_trip() {
     let fixed = Fixed::new(10).with(|cc| cc.after_loss = 5);
@@ -59,7 +62,8 @@ fn a_lost_retransmission_is_sent_again_after_a_round_trip() {
     assert_eq!(t.sender.counters().retransmitted, 2);
 }
 
-/// An option that was overtaken by an acknowledgement of more, or that names what was never sent, does nothing.
+/// An option that was overtaken by an acknowledgement of more, or that names what was
+/// never sent, does nothing.
 #[test]
 fn holes_outside_what_is_outstanding_do_nothing() {
     let mut t = Script::new(options(), reno(10.0, 10.0), None);
@@ -68,7 +72,8 @@ fn holes_outside_what_is_outstanding_do_nothing() {
     assert_eq!(t.sender.counters().recoveries, 0);
 }
 
-/// The first hole of what the receiver misses, then the next, then again: with no vector one per acknowledgement.
+/// The first hole of what the receiver misses, then the next, then again: with no vector
+/// one per acknowledgement.
 #[test]
 fn the_receiver_signals_its_holes_in_turn() {
     let signalled = |t: &Listener| t.receiver.snack().map(|snack| (snack.hole.start, snack.hole.end));

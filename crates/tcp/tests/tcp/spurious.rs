@@ -13,8 +13,8 @@ fn timed_out(change: impl FnOnce(&mut Options), segments: Option<u64>) -> Script
     t
 }
 
-/// RFC 5682 section 2.1 steps 2b and 3b: two new segments for the first ACK; the second advances too: spurious. The window
-/// is restored (and grows by 1/10 for that ACK) and nothing else is sent again.
+/// RFC 5682 section 2.1 steps 2b and 3b: two new segments for the first ACK; the second advances too:
+/// spurious. The window is restored (and grows by 1/10 for that ACK) and nothing else is sent again.
 #[test]
 fn f_rto_spurious() {
     let mut t = timed_out(|_| (), None);
@@ -31,15 +31,15 @@ fn f_rto_spurious() {
     assert_eq!((t.sender.counters().spurious_timeouts, t.sender.counters().retransmitted), (1, 1));
 }
 
-/// RFC 5682 section 2.1 step 2b: at most two new segments, and no retransmission, however far the first ACK opens the
-/// window.
+/// RFC 5682 section 2.1 step 2b: at most two new segments, and no retransmission, however far the
+/// first ACK opens the window.
 #[test]
 fn f_rto_sends_nothing_else_meanwhile() {
     timed_out(|_| (), None).ack(5).sends("10-11").ack(6).window(10.1, 10.0);
 }
 
-/// RFC 5682 section 2.1 step 3a: a duplicate instead of the second advance: genuine. The new segments fill the window of 2,
-/// so the RFC sets it to 3 to let one retransmission out.
+/// RFC 5682 section 2.1 step 3a: a duplicate instead of the second advance: genuine. The new segments fill
+/// the window of 2, so the RFC sets it to 3 to let one retransmission out.
 #[test]
 fn f_rto_genuine_at_the_second_ack() {
     let mut t = timed_out(|_| (), None);
@@ -67,8 +67,8 @@ fn a_spurious_timeout_has_lost_nothing() {
     assert_eq!((t.sender.flow().lost, t.sender.flow().delivered), (0, 2000));
 }
 
-/// RFC 5682 section 2.1: the ACKs that follow the retransmission judge; one from before it, overtaken on its way, is none of
-/// them, whatever it SACKs.
+/// RFC 5682 section 2.1: the ACKs that follow the retransmission judge; one from before it, overtaken on its
+/// way, is none of them, whatever it SACKs.
 #[test]
 fn f_rto_does_not_heed_an_old_ack() {
     let mut t = timed_out(|o| o.recovery = LossRecovery::Sack, None);
@@ -97,7 +97,8 @@ fn f_rto_without_new_data() {
     timed_out(|_| (), Some(10)).ack(1).sends("r1 r2").ack(2).sends("r3 r4");
 }
 
-/// RFC 5682 section 2.1 step 2b: one new segment is enough, if the data or the receive window has no room for two.
+/// RFC 5682 section 2.1 step 2b: one new segment is enough, if the data or the receive
+/// window has no room for two.
 #[test]
 fn f_rto_with_one_new_segment() {
     let mut t = timed_out(|_| (), Some(11));
@@ -114,7 +115,8 @@ fn f_rto_not_for_repeated_timeouts() {
     t.sends("0-9").due(1000).sends("r0").due(3000).sends("r0").at(3100).ack(1).sends("r1 r2");
 }
 
-/// F-RTO does not judge a timeout during fast recovery: segments that had been sent again already would look spurious.
+/// F-RTO does not judge a timeout during fast recovery: segments that had been sent again
+/// already would look spurious.
 #[test]
 fn f_rto_not_during_fast_recovery() {
     let options = Options { spurious: SpuriousTimeout::FRto, ..plain(LossRecovery::Sack) };
@@ -124,8 +126,8 @@ fn f_rto_not_during_fast_recovery() {
     assert!(t.sender.cwnd_segments() < 10.0);
 }
 
-/// RFC 3522 section 3.2: the first ACK echoes a timestamp from before the retransmission: spurious. RFC 4015 section 3: the
-/// window comes back and new data follows.
+/// RFC 3522 section 3.2: the first ACK echoes a timestamp from before the retransmission: spurious. RFC 4015
+/// section 3: the window comes back and new data follows.
 #[test]
 fn eifel_spurious() {
     let mut t = timed_out(|o| (o.spurious, o.timestamps) = (SpuriousTimeout::Eifel, true), None);

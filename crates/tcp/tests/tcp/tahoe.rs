@@ -1,4 +1,5 @@
-//! Tahoe: V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988, section 3 and appendix D; as ns-2's Agent/TCP.
+//! Tahoe: V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988, section 3 and
+//! appendix D; as ns-2's Agent/TCP.
 
 use bentpipe_cc::{Congestion, Phase};
 use bentpipe_tcp::{LossRecovery, Options, SpuriousTimeout};
@@ -9,7 +10,8 @@ fn ten() -> Script {
     Script::new(plain(LossRecovery::Tahoe), reno(10.0, 10.0), None)
 }
 
-/// The third duplicate and no other: the first segment goes out again, the window is one segment, the threshold half of what it was.
+/// The third duplicate and no other: the first segment goes out again, the window is one segment, the
+/// threshold half of what it was.
 #[test]
 fn the_third_duplicate_begins_slow_start_from_one_segment() {
     let mut t = ten();
@@ -24,8 +26,8 @@ fn the_third_duplicate_begins_slow_start_from_one_segment() {
     t.at(300).ack(11).sends("12-13").ack(12).sends("14-15").window(4.0, 5.0);
 }
 
-/// With 0 and 4 lost, slow start sends again from the hole on, what the receiver has included, as long as no acknowledgement covers it:
-/// two segments after the first one, 4 and 5.
+/// With 0 and 4 lost, slow start sends again from the hole on, what the receiver has included, as long as no
+/// acknowledgement covers it: two segments after the first one, 4 and 5.
 #[test]
 fn slow_start_sends_again_what_lies_behind_the_next_hole() {
     let mut t = ten();
@@ -37,7 +39,8 @@ fn slow_start_sends_again_what_lies_behind_the_next_hole() {
     assert_eq!((t.sender.counters().recoveries, t.sender.counters().retransmitted), (1, 3));
 }
 
-/// Only duplicates of an acknowledgement beyond all that was outstanding begin the next slow start (ns-2: `highest_ack_ > recover_`).
+/// Only duplicates of an acknowledgement beyond all that was outstanding begin the next slow start (ns-2:
+/// `highest_ack_ > recover_`).
 #[test]
 fn one_window_of_losses_is_one_slow_start() {
     let mut t = ten();
@@ -67,7 +70,8 @@ fn the_timer_starts_anew_and_is_not_doubled() {
     t.due(3100).sends("r0");
 }
 
-/// The controller hears of a timeout, which is Tahoe's answer to both. No undo follows, whatever the sender looks for.
+/// The controller hears of a timeout, which is Tahoe's answer to both. No undo follows,
+/// whatever the sender looks for.
 #[test]
 fn the_controller_is_told_of_a_timeout() {
     let fixed = Fixed::new(10).with(|cc| cc.after_timeout = 1);

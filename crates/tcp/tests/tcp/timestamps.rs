@@ -13,7 +13,8 @@ fn one() -> Script {
     Script::new(options(), Fixed::new(1).boxed(), None)
 }
 
-/// RFC 7323 section 4.1: the echoed timestamp tells the round trip of a retransmission, whichever copy arrived.
+/// RFC 7323 section 4.1: the echoed timestamp tells the round trip of a
+/// retransmission, whichever copy arrived.
 #[test]
 fn retransmissions_give_samples() {
     let mut t = one();
@@ -32,15 +33,16 @@ fn duplicates_give_no_sample() {
     assert_eq!(t.rtt, None);
 }
 
-/// RFC 6298 section 5: the sample also ends the doubling: SRTT 300, RTTVAR 150, RTO 900 ms, not less than 1 s.
+/// RFC 6298 section 5: the sample also ends the doubling: SRTT 300, RTTVAR 150, RTO
+/// 900 ms, not less than 1 s.
 #[test]
 fn sample_of_a_retransmission_ends_the_doubling() {
     let mut t = one();
     t.sends("0").due(1000).sends("r0").at(1300).echo(1, 1000).sends("1").due(2300).sends("r1");
 }
 
-/// RFC 7323 section 4.3: with delayed ACKs the oldest segment not acknowledged is echoed, so that the sender's timeout
-/// allows for the delay.
+/// RFC 7323 section 4.3: with delayed ACKs the oldest segment not acknowledged is echoed, so that the
+/// sender's timeout allows for the delay.
 #[test]
 fn delayed_ack_echoes_the_first_segment() {
     let mut l = Listener::new(&Options { delayed_ack: Some(ms(200)), ..options() });
@@ -48,7 +50,8 @@ fn delayed_ack_echoes_the_first_segment() {
     assert_eq!(l.answer.map(|a| a.tsecr), Some(1000));
 }
 
-/// RFC 7323 section 4.3, the example with segments A to E: values sent 1, 3, 2, 5, 4 are echoed 1, 1, 2, 2, 4.
+/// RFC 7323 section 4.3, the example with segments A to E: values sent 1, 3, 2, 5,
+/// 4 are echoed 1, 1, 2, 2, 4.
 #[test]
 fn example_of_the_rfc() {
     let mut l = Listener::new(&options());
@@ -70,7 +73,8 @@ fn old_duplicates_are_not_echoed() {
     assert_eq!(l.answer.map(|a| a.tsecr), Some(30_000));
 }
 
-/// RFC 7323 section 5.4 and 5.5: the clock wraps (after 4295 s in microseconds), and a long silence does not stop the echo.
+/// RFC 7323 section 5.4 and 5.5: the clock wraps (after 4295 s in microseconds), and a long
+/// silence does not stop the echo.
 #[test]
 fn clock_wraps() {
     let mut l = Listener::new(&options());

@@ -9,8 +9,8 @@ fn options() -> Options {
     Options { rack: true, tlp: true, dsack: true, ..plain(LossRecovery::Sack) }
 }
 
-/// RFC 8985 section 7.2: 2 SRTT after the last ACK, and 200 ms more for the delayed ACK of a single segment; 7.3: without new
-/// data the last segment; nothing follows, so nothing is known to be lost (7.4.2).
+/// RFC 8985 section 7.2: 2 SRTT after the last ACK, and 200 ms more for the delayed ACK of a single segment;
+/// 7.3: without new data the last segment; nothing follows, so nothing is known to be lost (7.4.2).
 #[test]
 fn the_last_segment_is_probed() {
     let cc = Fixed::new(10);
@@ -20,7 +20,8 @@ fn the_last_segment_is_probed() {
     assert_eq!(t.sender.counters().retransmitted, 1);
 }
 
-/// RFC 8985 section 7.3: new data goes first, whatever the congestion window says; RACK (7.4.1) then finds what is lost.
+/// RFC 8985 section 7.3: new data goes first, whatever the congestion window says; RACK (7.4.1)
+/// then finds what is lost.
 #[test]
 fn new_data_is_the_better_probe() {
     let cc = Fixed::new(4);
@@ -30,8 +31,9 @@ fn new_data_is_the_better_probe() {
     assert_eq!((cc.told().congestion, t.sender.counters().timeouts), (vec![Congestion::Loss], 0));
 }
 
-/// RFC 8985 section 7.2: the timer restarts with each new segment and each ACK that advances, and never runs beyond the
-/// retransmission timer: SRTT 600 ms, RTTVAR 300 ms, sent at 0, acknowledged at 600: probe at 1800; RTO at 2400.
+/// RFC 8985 section 7.2: the timer restarts with each new segment and each ACK that advances, and never
+/// runs beyond the retransmission timer: SRTT 600 ms, RTTVAR 300 ms, sent at 0, acknowledged at 600:
+/// probe at 1800; RTO at 2400.
 #[test]
 fn the_timer_is_two_smoothed_round_trips() {
     let cc = Fixed::new(4);
@@ -42,7 +44,8 @@ fn the_timer_is_two_smoothed_round_trips() {
     assert_eq!(t.sender.counters().timeouts, 1);
 }
 
-/// RFC 8985 section 7.3: one probe at a time, and none before an RTT is known: the retransmission timer decides, at its time.
+/// RFC 8985 section 7.3: one probe at a time, and none before an RTT is known: the retransmission
+/// timer decides, at its time.
 #[test]
 fn no_probe_without_a_round_trip_and_no_second_one() {
     let cc = Fixed::new(4);
@@ -79,8 +82,8 @@ fn probed() -> (Script, Fixed) {
     (t, cc)
 }
 
-/// RFC 8985 section 7.4.2: an ACK beyond the probe and no sign that both copies arrived: a loss was repaired, to which
-/// congestion control reacts once, as to an episode that is over.
+/// RFC 8985 section 7.4.2: an ACK beyond the probe and no sign that both copies arrived: a loss was repaired,
+/// to which congestion control reacts once, as to an episode that is over.
 #[test]
 fn a_loss_that_the_probe_repaired_is_congestion() {
     let (mut t, cc) = probed();
@@ -88,7 +91,8 @@ fn a_loss_that_the_probe_repaired_is_congestion() {
     assert_eq!((cc.told().congestion, cc.told().life), (vec![Congestion::Loss], vec![Life::Recovered]));
 }
 
-/// RFC 8985 section 7.4.2: a D-SACK of the probe, or a duplicate ACK without SACK blocks: both copies arrived.
+/// RFC 8985 section 7.4.2: a D-SACK of the probe, or a duplicate ACK without SACK
+/// blocks: both copies arrived.
 #[test]
 fn a_probe_that_was_not_needed_is_no_congestion() {
     let (mut t, cc) = probed();
@@ -103,7 +107,8 @@ fn a_probe_that_was_not_needed_is_no_congestion() {
     assert!(cc.told().congestion.is_empty());
 }
 
-/// A D-SACK of the probe does not widen the reordering window: 5 sent at 400 ms is lost 125 ms later, not 150 ms.
+/// A D-SACK of the probe does not widen the reordering window: 5 sent at 400 ms is lost
+/// 125 ms later, not 150 ms.
 #[test]
 fn a_needless_probe_is_no_reordering() {
     let (mut t, _) = probed();

@@ -93,8 +93,8 @@ fn empty_transfer() {
     assert!(t.sender.is_done());
 }
 
-/// RFC 9293 section 3.9.1.2 (SEND): an application gives its data in pieces. What it gives goes out as far as the window allows,
-/// and after a pause the window that was not used has not grown.
+/// RFC 9293 section 3.9.1.2 (SEND): an application gives its data in pieces. What it gives goes out as far as
+/// the window allows, and after a pause the window that was not used has not grown.
 #[test]
 fn an_application_that_writes_in_pieces() {
     let mut t = Script::new(plain(LossRecovery::Sack), reno(4.0, f64::INFINITY), Some(0));
@@ -127,8 +127,8 @@ fn no_data_without_end_follows_a_short_segment() {
     assert!(t.sender.write_on().is_err());
 }
 
-/// RFC 5681 section 4.1: after a pause of more than a retransmission timeout the window is the initial one, here two segments. By slow start
-/// it returns to what it was, 9 segments, and grows on from there.
+/// RFC 5681 section 4.1: after a pause of more than a retransmission timeout the window is the initial one,
+/// here two segments. By slow start it returns to what it was, 9 segments, and grows on from there.
 #[test]
 fn after_a_long_pause_the_window_begins_anew() {
     let options = Options { idle_restart: true, initial_window: 2.0, ..plain(LossRecovery::Sack) };
@@ -149,8 +149,8 @@ fn after_a_short_pause_the_window_is_what_it_was() {
     t.at(110).write(40 * MSS).sends("8-16");
 }
 
-/// The controller hears of a pause when the first segment after it is about to go out, and only if nothing was in flight (Linux,
-/// `CA_EVENT_TX_START`).
+/// The controller hears of a pause when the first segment after it is about to go out, and only if nothing
+/// was in flight (Linux, `CA_EVENT_TX_START`).
 #[test]
 fn a_pause_of_the_application_is_reported() {
     let cc = Fixed::new(4);
@@ -165,7 +165,8 @@ fn a_pause_of_the_application_is_reported() {
     assert_eq!(cc.told().life, [Life::IdleRestart]);
 }
 
-/// A pause that ends while pacing holds the segment back is reported with that segment, whatever arrives in between.
+/// A pause that ends while pacing holds the segment back is reported with that segment,
+/// whatever arrives in between.
 #[test]
 fn a_pause_is_reported_though_an_old_acknowledgement_comes_before_the_first_segment() {
     let cc = Fixed::new(4).with(|c| c.pacing = bytes_per_second(1000));
@@ -176,7 +177,8 @@ fn a_pause_is_reported_though_an_old_acknowledgement_comes_before_the_first_segm
     assert_eq!(cc.told().life, [Life::IdleRestart]);
 }
 
-/// A controller may answer at once: what its window then allows goes out, and no acknowledgement is needed for it.
+/// A controller may answer at once: what its window then allows goes out, and no
+/// acknowledgement is needed for it.
 #[test]
 fn a_hint_about_the_path_reaches_the_controller_and_its_answer_counts_at_once() {
     let cc = Fixed::new(4).with(|c| c.after_hint = Some(6));
@@ -189,8 +191,8 @@ fn a_hint_about_the_path_reaches_the_controller_and_its_answer_counts_at_once() 
     assert_eq!(t.sender.flow().in_flight, 6 * u64::from(MSS));
 }
 
-/// Every ACK says whether the window limits the sender (Linux, `is_cwnd_limited`), but one that does not advance brings no growth
-/// (RFC 5681 section 3.2 step 1).
+/// Every ACK says whether the window limits the sender (Linux, `is_cwnd_limited`), but one that does not
+/// advance brings no growth (RFC 5681 section 3.2 step 1).
 #[test]
 fn a_duplicate_acknowledgement_says_whether_the_window_limits_the_sender() {
     for (segments, limited) in [(None, true), (Some(7), false)] {

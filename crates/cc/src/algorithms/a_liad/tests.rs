@@ -10,7 +10,8 @@ use crate::rig::{Rig, near, probe, text};
 const BETA: f64 = 0.46;
 const P: f64 = 1e-8;
 
-/// N RTT of eq. 11, where Wmax follows from one loss in 1/p packets by eq. 9: Wmax (N + 1 - beta alpha / (alpha - 1)) = 1/p.
+/// N RTT of eq. 11, where Wmax follows from one loss in 1/p packets by eq. 9: Wmax (N + 1 - beta
+/// alpha / (alpha - 1)) = 1/p.
 fn epoch(alpha: f64, rtt: f64) -> f64 {
     let share = BETA * alpha / (alpha - 1.0);
     // N = log_alpha(beta Wmax) (eq. 8) rises with Wmax: a fixed point by iteration, which contracts as 1/N.
@@ -31,7 +32,8 @@ fn solve(rtt: f64) -> f64 {
     libm::exp((low + high) / 2.0)
 }
 
-/// Eq. 11 has this solution at the listed RTTs, and the fit is within 0.02 % of it from 25 to 600 ms, 0.6 % from 5 ms to 1 s.
+/// Eq. 11 has this solution at the listed RTTs, and the fit is within 0.02 % of it from 25 to
+/// 600 ms, 0.6 % from 5 ms to 1 s.
 #[test]
 fn alpha_solves_eq_11() {
     for (ms, alpha) in [
@@ -63,8 +65,8 @@ fn fixed(id: &str, mode: &str) -> Rig {
     Rig::new(id, &given, 700.0, 2.0)
 }
 
-/// Eq. 5, 6 and 11 together: after a loss at 700 segments A-LIAD at 75 ms halves the gap per round trip, at 600 ms closes it at
-/// once, or with eq. 6 in seven rounds.
+/// Eq. 5, 6 and 11 together: after a loss at 700 segments A-LIAD at 75 ms halves the gap per round trip, at
+/// 600 ms closes it at once, or with eq. 6 in seven rounds.
 #[test]
 fn the_way_back_to_700_segments() {
     let cases: [(f64, &str, &[f64]); 4] = [
@@ -85,8 +87,9 @@ fn the_way_back_to_700_segments() {
     }
 }
 
-/// Section 3: with eq. 5 the way back takes about the same time at any RTT of 25 to 600 ms; with eq. 6 it grows with the RTT
-/// to 4.2 s. (Without the least increase of a segment per round trip 25 ms would take 0.68 and 0.78 s.)
+/// Section 3: with eq. 5 the way back takes about the same time at any RTT of 25 to 600 ms; with
+/// eq. 6 it grows with the RTT to 4.2 s. (Without the least increase of a segment per round trip 25 ms
+/// would take 0.68 and 0.78 s.)
 #[test]
 fn the_epoch_lasts_as_long_at_any_rtt() {
     let duration = |mode: &str, rtt: f64| {
@@ -156,7 +159,8 @@ fn slow_start_can_be_the_standard_one() {
     assert_eq!(rig.w(), 1024.0);
 }
 
-/// Eq. 3: towards 2 T by half of the gap per round trip while RTT < 1.93 RTTmin, then by one segment; per ACK as printed.
+/// Eq. 3: towards 2 T by half of the gap per round trip while RTT < 1.93 RTTmin, then by one
+/// segment; per ACK as printed.
 #[test]
 fn max_probing() {
     for (probe, growth) in [("linear", 1.0), ("eq3", 525.0)] {
@@ -178,8 +182,8 @@ fn max_probing() {
     }
 }
 
-/// A window that comes back to Wmax grows by one segment per round trip, or towards 2 T again: by half of the gap while RTT <
-/// 1.93 RTTmin, then by one segment. T is the ssthresh of the last loss.
+/// A window that comes back to Wmax grows by one segment per round trip, or towards 2 T again: by half of the
+/// gap while RTT < 1.93 RTTmin, then by one segment. T is the ssthresh of the last loss.
 #[test]
 fn at_w_max_the_window_creeps_or_probes_again() {
     for (choice, grown) in [("linear", 701.0), ("probe", 770.0)] {
@@ -210,7 +214,8 @@ fn at_w_max_the_window_creeps_or_probes_again() {
     }
 }
 
-/// Eq. 7 with RTTmin = 0.5 s: RTTmax is the largest since the last congestion, outside recovery, and beta at most 1/2.
+/// Eq. 7 with RTTmin = 0.5 s: RTTmax is the largest since the last congestion, outside
+/// recovery, and beta at most 1/2.
 #[test]
 fn adaptive_decrease() {
     for (max, beta) in [(0.5, 0.0), (0.625, 0.2), (0.8, 0.375), (1.0, 0.5), (2.0, 0.5)] {
@@ -247,7 +252,8 @@ fn adaptive_decrease() {
     assert_eq!(rig.w(), 50.0, "nothing measured yet");
 }
 
-/// A timeout: one segment, T = (1 - beta) W, exponential growth up to T, then towards the old Wmax. A loss below Wmax sets it.
+/// A timeout: one segment, T = (1 - beta) W, exponential growth up to T, then towards the old Wmax. A
+/// loss below Wmax sets it.
 #[test]
 fn a_timeout_keeps_w_max() {
     let target = |rig: &Rig| probe(&*rig.cc, "target_segments");

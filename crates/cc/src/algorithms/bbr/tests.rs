@@ -72,9 +72,10 @@ fn probe_rtt_comes_every_ten_seconds_and_holds_four_segments() {
     }
 }
 
-/// Linux tcp_bbr.c: `bbr_update_min_rtt` sets the mode before `bbr_save_cwnd`, which then keeps the greater window. The path was 101 ms when a loss
-/// saved the window, is 51 ms for a while, and 101 ms again when PROBE_RTT begins. The window of 2 BDP and 3 quanta of two segments is 208 segments
-/// at 101 ms, and 108 at 51 ms and some for the ACKs that the shorter path brings at once.
+/// Linux tcp_bbr.c: `bbr_update_min_rtt` sets the mode before `bbr_save_cwnd`, which then keeps the greater
+/// window. The path was 101 ms when a loss saved the window, is 51 ms for a while, and 101 ms again when
+/// PROBE_RTT begins. The window of 2 BDP and 3 quanta of two segments is 208 segments at 101 ms, and 108 at
+/// 51 ms and some for the ACKs that the shorter path brings at once.
 #[test]
 fn after_probe_rtt_the_greater_of_its_window_and_that_of_the_last_loss_comes_back() {
     let mut pipe = Pipe::new("bbr", &[], 0.1, 0.0);
@@ -108,8 +109,8 @@ fn a_rise_of_the_propagation_delay_is_learned_within_two_windows() {
 
 #[test]
 fn random_loss_slows_it_by_little_more_than_the_loss() {
-    // PROBE_RTT and the margin cost a few percent. 1.25 (1 - p) > 1 below 20 %. But every recovery begins with a round of
-    // packet conservation, which often falls on the probe, so BtlBw sinks well before that.
+    // PROBE_RTT and the margin cost a few percent. 1.25 (1 - p) > 1 below 20 %. But every recovery begins
+    // with a round of packet conservation, which often falls on the probe, so BtlBw sinks well before that.
     for (loss, least) in [(0.0, 0.93), (0.01, 0.91), (0.05, 0.86), (0.10, 0.55)] {
         let mut pipe = Pipe::new("bbr", &[], 0.1, loss);
         pipe.run(5.0, |_| {});
@@ -158,8 +159,8 @@ fn a_timeout_costs_the_window_but_not_the_model() {
     near(pipe.w(), before.cwnd as f64 / 1000.0, 0.05);
 }
 
-/// Linux tcp_bbr.c, `bbr_quantization_budget`: two segments more in the phase that probes, for paths whose BDP is so small that
-/// a gain of 1.25 is less than a segment.
+/// Linux tcp_bbr.c, `bbr_quantization_budget`: two segments more in the phase that probes, for paths whose
+/// BDP is so small that a gain of 1.25 is less than a segment.
 #[test]
 fn the_window_is_two_segments_larger_in_the_phase_that_probes() {
     let phase = [("phase", Value::Number(0.0)), ("rtprop_window", Value::Number(1e6))];
@@ -174,8 +175,9 @@ fn the_window_is_two_segments_larger_in_the_phase_that_probes() {
     near(probing - cruising, 2.0, 0.1);
 }
 
-/// An idle path has no queue: after a pause the flow goes on at the estimated rate, whatever the gain was, and without PROBE_RTT, though
-/// the smallest RTT is older than its window (`CA_EVENT_TX_START` in tcp_bbr.c).
+/// An idle path has no queue: after a pause the flow goes on at the estimated rate, whatever the
+/// gain was, and without PROBE_RTT, though the smallest RTT is older than its window
+/// (`CA_EVENT_TX_START` in tcp_bbr.c).
 #[test]
 fn after_a_pause_the_estimated_rate_goes_on() {
     assert_rate_goes_on_after_a_pause("bbr");

@@ -1,5 +1,5 @@
-//! Effects of losses on BBRv3's model: the short-term bounds bw_lo and inflight_lo, the long-term bound inflight_hi
-//! (draft, sections on congestion signals and on packet loss).
+//! Effects of losses on BBRv3's model: the short-term bounds bw_lo and inflight_lo, the long-term bound
+//! inflight_hi (draft, sections on congestion signals and on packet loss).
 
 use super::cycle::State;
 use super::{Bbr3, FLOOR, NONE};
@@ -37,7 +37,8 @@ impl Bbr3 {
         }
     }
 
-    /// NoteLoss: the round of a first loss ends one round trip after it, so that its deliveries show the path's capacity.
+    /// NoteLoss: the round of a first loss ends one round trip after it, so that its deliveries
+    /// show the path's capacity.
     fn note_loss(&mut self, flow: &Flow) {
         if !self.loss_in_round {
             self.loss_mark = flow.delivered;
@@ -54,7 +55,8 @@ impl Bbr3 {
         }
     }
 
-    /// A timeout: the flight is marked as lost, and inflight_lo begins at the window before it (google/bbr, `bbr_set_state`).
+    /// A timeout: the flight is marked as lost, and inflight_lo begins at the window before it
+    /// (google/bbr, `bbr_set_state`).
     pub(super) fn lose_flight(&mut self, flow: &Flow) {
         self.reset_full(0);
         if !self.is_probing() && self.inflight_lo == NONE {
@@ -71,7 +73,8 @@ impl Bbr3 {
         matches!(self.state, State::Startup | State::Refill | State::Up)
     }
 
-    /// Lost since the sampled segment was sent, bytes. `note_losses` has brought the history up to that segment.
+    /// Lost since the sampled segment was sent, bytes. `note_losses` has brought the
+    /// history up to that segment.
     fn lost_since(&self, flow: &Flow) -> u64 {
         flow.lost.saturating_sub(self.history.front().map_or(0, |&(_, lost)| lost))
     }
@@ -93,7 +96,8 @@ impl Bbr3 {
         (before + room).max(0.0) as u64
     }
 
-    /// BBRHandleInflightTooHigh. `reached`: the flight that was too much; `None` if the sender was short of data.
+    /// BBRHandleInflightTooHigh. `reached`: the flight that was too much; `None` if the
+    /// sender was short of data.
     fn bound_from_probe(&mut self, flow: &Flow, reached: Option<u64>) {
         self.samples = false;
         self.too_high = true;

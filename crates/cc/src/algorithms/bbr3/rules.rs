@@ -5,7 +5,8 @@ use super::cycle::State;
 /// What differs between versions: gains, and when states end.
 #[derive(Debug)]
 pub(crate) struct VersionRules {
-    /// Gains of Startup. 4 ln 2 doubles the delivery rate each round with the least queue (draft, StartupPacingGain).
+    /// Gains of Startup. 4 ln 2 doubles the delivery rate each round with the least queue
+    /// (draft, StartupPacingGain).
     pub(crate) startup_pacing: f64,
     pub(crate) startup_cwnd: f64,
     /// Gains of Drain and DOWN.

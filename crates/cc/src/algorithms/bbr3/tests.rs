@@ -57,8 +57,9 @@ fn probes_come_every_two_to_three_seconds_and_probe_rtt_every_five() {
     }
 }
 
-/// google/bbr, `bbr_update_min_rtt`, and the draft, BBRCheckProbeRTT: the state is set before BBRSaveCwnd, which then keeps the greater window. The
-/// path was 101 ms when a loss saved the window, is 51 ms for a while, and 101 ms again when ProbeRTT begins. The window is 2 BDP, 202 segments at 101 ms;
+/// google/bbr, `bbr_update_min_rtt`, and the draft, BBRCheckProbeRTT: the state is set before
+/// BBRSaveCwnd, which then keeps the greater window. The path was 101 ms when a loss saved the window, is
+/// 51 ms for a while, and 101 ms again when ProbeRTT begins. The window is 2 BDP, 202 segments at 101 ms;
 /// ProbeRTT has half a BDP.
 #[test]
 fn after_probe_rtt_the_greater_of_its_window_and_that_of_the_last_loss_comes_back() {
@@ -143,8 +144,8 @@ impl Acks {
         probe(&*self.cc, wanted)
     }
 
-    /// 1 ms later one segment is acknowledged that was sent `ago` delivered segments ago, with `flight` segments in flight;
-    /// `lost` segments are found to be lost.
+    /// 1 ms later one segment is acknowledged that was sent `ago` delivered segments ago, with `flight`
+    /// segments in flight; `lost` segments are found to be lost.
     fn ack(&mut self, ago: u64, flight: u64, lost: u64) {
         self.flow.now = self.flow.now + Span::from_millis(1);
         let prior_delivered = self.flow.delivered.saturating_sub(ago * 1000);
@@ -170,8 +171,8 @@ fn goes_up(pipe: &Pipe) -> bool {
     pipe.probe("pacing_gain") == 1.25
 }
 
-/// Draft, Initialization: is_bw_probe_sample = false. A first ACK with losses of more than 2 % does not bound Startup, which
-/// needs six ranges in a round of recovery (StartupFullLossCnt).
+/// Draft, Initialization: is_bw_probe_sample = false. A first ACK with losses of more than 2 % does not bound
+/// Startup, which needs six ranges in a round of recovery (StartupFullLossCnt).
 #[test]
 fn losses_in_startup_set_no_long_term_bound() {
     let mut acks = Acks::after(|pipe| pipe.flow.delivered > 20_000);
@@ -182,8 +183,8 @@ fn losses_in_startup_set_no_long_term_bound() {
     assert!(acks.probe("pacing_gain") > 2.0);
 }
 
-/// Draft, Updating the Model Upon Packet Loss, NoteLoss: the first loss begins a round of its own, and the bounds follow at the
-/// end of it, not at the ACK that reports the loss.
+/// Draft, Updating the Model Upon Packet Loss, NoteLoss: the first loss begins a round of its own, and the
+/// bounds follow at the end of it, not at the ACK that reports the loss.
 #[test]
 fn the_short_term_bounds_follow_one_round_after_the_first_loss() {
     let mut acks = Acks::after(cruises);
@@ -200,8 +201,8 @@ fn the_short_term_bounds_follow_one_round_after_the_first_loss() {
     near(acks.probe("bw_lo_bytes_per_s"), 1e6, 0.02);
 }
 
-/// google/bbr tcp_bbr.c, `bbr_set_state(TCP_CA_Loss)`: outside probes inflight_lo begins at max(cwnd, prior_cwnd), not at the
-/// one segment that is left.
+/// google/bbr tcp_bbr.c, `bbr_set_state(TCP_CA_Loss)`: outside probes inflight_lo begins at max(cwnd,
+/// prior_cwnd), not at the one segment that is left.
 #[test]
 fn after_a_timeout_the_short_term_bound_begins_at_the_window_before_it() {
     for (ready, bounded) in [(cruises as fn(&Pipe) -> bool, true), (goes_up, false)] {
@@ -213,8 +214,8 @@ fn after_a_timeout_the_short_term_bound_begins_at_the_window_before_it() {
     }
 }
 
-/// Draft, NoteLoss and HandleLostPacket, which concern every segment that a timeout marks: a probe that ends in a timeout has
-/// gone too high, and UP is over. An undo tries it again.
+/// Draft, NoteLoss and HandleLostPacket, which concern every segment that a timeout marks: a probe that ends
+/// in a timeout has gone too high, and UP is over. An undo tries it again.
 #[test]
 fn a_timeout_during_a_probe_bounds_the_flight() {
     let mut acks = Acks::after(goes_up);
@@ -227,8 +228,8 @@ fn a_timeout_during_a_probe_bounds_the_flight() {
     assert_eq!(acks.cc.decision().cwnd, before.cwnd);
 }
 
-/// google/bbr tcp_bbr.c, `bbr_set_state(TCP_CA_Loss)`: the search for the plateau begins anew, so that Startup goes on for
-/// three rounds after a timeout.
+/// google/bbr tcp_bbr.c, `bbr_set_state(TCP_CA_Loss)`: the search for the plateau begins anew, so that
+/// Startup goes on for three rounds after a timeout.
 #[test]
 fn a_timeout_begins_the_search_for_the_plateau_anew() {
     let rounds_left = |timeout: bool| {
@@ -249,8 +250,8 @@ fn a_timeout_begins_the_search_for_the_plateau_anew() {
     assert!(rounds_left(false) < 4);
 }
 
-/// Draft, Handling a Spurious Loss Recovery: undo_state is set by losses that end Startup or UP. A plateau that ends Startup
-/// during a recovery is no such loss, and an undo does not go back.
+/// Draft, Handling a Spurious Loss Recovery: undo_state is set by losses that end Startup or UP. A plateau
+/// that ends Startup during a recovery is no such loss, and an undo does not go back.
 #[test]
 fn an_undo_returns_to_startup_only_if_losses_ended_it() {
     for by_loss in [false, true] {
@@ -288,8 +289,8 @@ fn an_undo_returns_to_refill_if_losses_ended_up() {
     assert_eq!((acks.probe("pacing_gain"), acks.probe("inflight_hi_bytes")), (1.0, f64::INFINITY));
 }
 
-/// google/bbr tcp_bbr.c, `bbr_run_loss_probe_recovery`: the repair of a tail loss is a congestion report without a lost
-/// segment. It counts as one lost segment of inflight_latest.
+/// google/bbr tcp_bbr.c, `bbr_run_loss_probe_recovery`: the repair of a tail loss is a congestion report
+/// without a lost segment. It counts as one lost segment of inflight_latest.
 #[test]
 fn a_loss_that_a_tail_loss_probe_repaired_reaches_the_bounds() {
     let mut acks = Acks::after(cruises);
@@ -302,8 +303,8 @@ fn a_loss_that_a_tail_loss_probe_repaired_reaches_the_bounds() {
     near(acks.probe("bw_lo_bytes_per_s"), 1e6, 0.02);
 }
 
-/// An idle path has no queue: after a pause the flow goes on at the estimated rate, whatever the gain was, and without ProbeRTT, though
-/// the smallest RTT is older than its window (`CA_EVENT_TX_START` in tcp_bbr.c).
+/// An idle path has no queue: after a pause the flow goes on at the estimated rate, whatever the gain was,
+/// and without ProbeRTT, though the smallest RTT is older than its window (`CA_EVENT_TX_START` in tcp_bbr.c).
 #[test]
 fn after_a_pause_the_estimated_rate_goes_on() {
     assert_rate_goes_on_after_a_pause("bbr3");

@@ -1,4 +1,5 @@
-//! LEDBAT's two filters over delays (RFC 6817 section 2.4.2): base delays by the minute, and the latest samples.
+//! LEDBAT's two filters over delays (RFC 6817 section 2.4.2): base delays by the
+//! minute, and the latest samples.
 
 use alloc::collections::VecDeque;
 

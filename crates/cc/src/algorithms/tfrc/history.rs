@@ -79,7 +79,8 @@ impl LossHistory {
         if self.discounting && open > twice { (twice / open).max(LEAST_DISCOUNT) } else { 1.0 }
     }
 
-    /// p at `position`, 0 before the first loss event. The open interval counts only if that makes p smaller (section 5.4).
+    /// p at `position`, 0 before the first loss event. The open interval counts only if that makes
+    /// p smaller (section 5.4).
     pub(super) fn rate(&self, position: f64) -> f64 {
         if self.is_empty() {
             return 0.0;
@@ -118,14 +119,16 @@ mod tests {
     fn eight_intervals_are_weighted_by_age() {
         let known = history(false, &[10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0]);
         near(1.0 / known.rate(1000.0), 53.333_333, 1e-6);
-        // The ninth pushes the first out: (8 + 80 + 70 + 60 + .8 x 50 + .6 x 40 + .4 x 30 + .2 x 20) / 6 = 49.667.
+        // The ninth pushes the first out:
+        // (8 + 80 + 70 + 60 + .8 x 50 + .6 x 40 + .4 x 30 + .2 x 20) / 6 = 49.667.
         let mut next = known;
         next.close(1008.0);
         near(1.0 / next.rate(1008.0), 49.666_667, 1e-6);
     }
 
-    /// By hand: with the open interval I_0 the sum is I_0 + 80 + 70 + 60 + .8 x 50 + .6 x 40 + .4 x 30 + .2 x 20 = I_0 + 290,
-    /// which exceeds 320 from I_0 = 30 on. (Half of the newest weight is made up for by the eighth falling out.)
+    /// By hand: with the open interval I_0 the sum is
+    /// I_0 + 80 + 70 + 60 + .8 x 50 + .6 x 40 + .4 x 30 + .2 x 20 = I_0 + 290, which exceeds 320 from
+    /// I_0 = 30 on. (Half of the newest weight is made up for by the eighth falling out.)
     #[test]
     fn the_open_interval_counts_only_if_it_raises_the_mean() {
         let known = history(false, &[10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0]);
@@ -142,9 +145,9 @@ mod tests {
         near(1.0 / known.rate(1100.0), 80.0, 1e-9);
     }
 
-    /// Section 5.5, by hand for intervals of 100. Up to 200 packets without a loss nothing changes. At 400, DF = 200 / 400 = 1/2:
-    /// (400 + 1/2 x 500) / (1 + 1/2 x 5) = 185.7, against (400 + 500) / 6 = 150. From 800 on DF stays 1/4:
-    /// (1600 + 125) / 2.25 = 766.7.
+    /// Section 5.5, by hand for intervals of 100. Up to 200 packets without a loss nothing changes. At 400,
+    /// DF = 200 / 400 = 1/2: (400 + 1/2 x 500) / (1 + 1/2 x 5) = 185.7, against (400 + 500) / 6 = 150. From
+    /// 800 on DF stays 1/4: (1600 + 125) / 2.25 = 766.7.
     #[test]
     fn a_long_open_interval_discounts_the_older_ones() {
         let (with, without) = (history(true, &[100.0; 8]), history(false, &[100.0; 8]));

@@ -75,7 +75,8 @@ impl Path {
         self.cc.on_ack(&self.flow, &ack);
     }
 
-    /// Runs for `secs`, losing what `lost` says of each packet sent; returns the mean rate, segments per second.
+    /// Runs for `secs`, losing what `lost` says of each packet sent; returns the mean
+    /// rate, segments per second.
     fn run(&mut self, secs: f64, mut lost: impl FnMut(u64) -> bool) -> f64 {
         let (end, before) = (self.send_at + secs, self.sent);
         let began = self.send_at;
@@ -120,7 +121,8 @@ fn the_throughput_equation() {
     }
 }
 
-/// One loss every 1/p packets, each a loss event of its own: the rate is the equation's, 1/R times the values of above.
+/// One loss every 1/p packets, each a loss event of its own: the rate is the equation's, 1/R
+/// times the values of above.
 #[test]
 fn regular_losses_give_the_rate_of_the_equation() {
     for (every, x) in [(100, 112.3), (1000, 383.8), (10_000, 1223.6)] {
@@ -132,8 +134,9 @@ fn regular_losses_give_the_rate_of_the_equation() {
     }
 }
 
-/// Section 4.3, a data-limited interval with a new loss event: old values of X_recv_set are halved, the new one counts for 0.85. At a steady
-/// 100 segments a second X becomes max(50, 85), where the equation after 20 000 segments without a loss allows ten times as many.
+/// Section 4.3, a data-limited interval with a new loss event: old values of X_recv_set are halved, the new
+/// one counts for 0.85. At a steady 100 segments a second X becomes max(50, 85), where the equation after 20
+/// 000 segments without a loss allows ten times as many.
 #[test]
 fn a_loss_while_the_application_limits_leaves_85_hundredths_of_what_arrives() {
     let mut path = Path::new(&[]);
@@ -150,7 +153,8 @@ fn a_loss_while_the_application_limits_leaves_85_hundredths_of_what_arrives() {
     near(path.x(), 85.0, 0.1);
 }
 
-/// Bernoulli losses: p is the rate of loss events, and the mean of a concave function of a noisy mean is a little less.
+/// Bernoulli losses: p is the rate of loss events, and the mean of a concave function of a
+/// noisy mean is a little less.
 #[test]
 fn random_losses_give_nearly_the_rate_of_the_equation() {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
@@ -177,8 +181,8 @@ fn random_losses_give_nearly_the_rate_of_the_equation() {
     }
 }
 
-/// In a steady state the next loss, right after the last, takes 1/6 of the mean interval: sqrt(5/6), a fall by 8.7 %.
-/// Halving takes five in a row, (6 - 4.8)/6 < 1/4; four leave (6 - 4)/6.
+/// In a steady state the next loss, right after the last, takes 1/6 of the mean interval: sqrt(5/6), a fall
+/// by 8.7 %. Halving takes five in a row, (6 - 4.8)/6 < 1/4; four leave (6 - 4)/6.
 #[test]
 fn one_loss_event_costs_at_most_nine_per_cent_and_five_halve_the_rate() {
     let mut path = Path::steady(10_000, &discounting(false));
@@ -194,10 +198,11 @@ fn one_loss_event_costs_at_most_nine_per_cent_and_five_halve_the_rate() {
     assert!(shares[3] > 0.5 && shares[4] < 0.5, "{shares:?}");
 }
 
-/// Without losses, by hand for small p, X R = sqrt(1.5 I): the open interval has 1/6 of the weight, so the window grows by
-/// 1.5 / (2 x 6) = 1/8 segment per round trip (0.12 to 0.14 in the literature). Discounting gives it 1/(1 + 5/4) = 4/9 once it
-/// is eight times the mean of the older ones: 1/3. On the way there the weights themselves shift, and growth is greatest there:
-/// with DF = 2 I / I_0 the mean is (I_0^2 + 10 I^2) / (I_0 + 10 I), whose slope at I_0 = 8 I is 214/324: 1/2.
+/// Without losses, by hand for small p, X R = sqrt(1.5 I): the open interval has 1/6 of the weight, so the
+/// window grows by 1.5 / (2 x 6) = 1/8 segment per round trip (0.12 to 0.14 in the literature). Discounting
+/// gives it 1/(1 + 5/4) = 4/9 once it is eight times the mean of the older ones: 1/3. On the way there the
+/// weights themselves shift, and growth is greatest there: with DF = 2 I / I_0 the mean is
+/// (I_0^2 + 10 I^2) / (I_0 + 10 I), whose slope at I_0 = 8 I is 214/324: 1/2.
 #[test]
 fn growth_is_a_fraction_of_a_segment_per_round_trip() {
     for (on, most, at_last) in [(false, 0.125, 0.125), (true, 0.495, 0.333)] {
@@ -214,8 +219,8 @@ fn growth_is_a_fraction_of_a_segment_per_round_trip() {
     }
 }
 
-/// Section 4.3: at most doubling each round trip, and at most 2 X_recv. X_recv is the rate sent a round trip before, so that
-/// the rate doubles in two of them.
+/// Section 4.3: at most doubling each round trip, and at most 2 X_recv. X_recv is the rate sent a round trip
+/// before, so that the rate doubles in two of them.
 #[test]
 fn slow_start_doubles_at_most_each_round_trip_until_the_first_loss() {
     let mut path = Path::new(&[]);
@@ -272,7 +277,8 @@ fn silence_in_slow_start_halves_the_rate_of_a_sender_that_is_not_idle() {
     }
 }
 
-/// X is at most twice the receive rate: a path that delivers a tenth of what is sent holds the rate near a fifth.
+/// X is at most twice the receive rate: a path that delivers a tenth of what is sent
+/// holds the rate near a fifth.
 #[test]
 fn the_rate_is_at_most_twice_what_arrives() {
     let mut path = Path::steady(10_000, &[]);
@@ -319,7 +325,8 @@ fn a_spurious_loss_event_is_taken_back() {
     assert!(path.x() >= x);
 }
 
-/// Section 4.5: the RTT at 0.2 s, its long-term mean of roots at 0.1 s: sqrt(1/2), less a tenth, by which the mean has moved.
+/// Section 4.5: the RTT at 0.2 s, its long-term mean of roots at 0.1 s: sqrt(1/2), less a tenth, by
+/// which the mean has moved.
 #[test]
 fn oscillation_prevention_slows_down_when_the_rtt_rises() {
     let given = [("oscillation_prevention", Value::Flag(true)), ("rtt_gain", Value::Number(0.999))];
@@ -335,8 +342,8 @@ fn oscillation_prevention_slows_down_when_the_rtt_rises() {
     near(with.x() / without.x(), mean / libm::sqrt(0.2), 1e-3);
 }
 
-/// Section 6.2: X_recv is what came within R. A fast link delivers the first window within an instant; a loss there must not take
-/// the spacing of its ACKs for a receive rate (here 10^6 packets a second).
+/// Section 6.2: X_recv is what came within R. A fast link delivers the first window within an instant; a loss
+/// there must not take the spacing of its ACKs for a receive rate (here 10^6 packets a second).
 #[test]
 fn a_loss_within_the_first_window_leaves_no_more_than_that_window_per_round_trip() {
     let mut path = Path::new(&[]);
@@ -355,8 +362,8 @@ fn self_clocked_it_sends_no_more_than_was_received_after_a_loss_and_a_tenth_more
     let before = path.run(R, |_| false);
     let grown = path.run(R, |_| false);
     assert!(grown <= 1.1 * before * 1.02, "{grown} after {before}");
-    // The path delivers half: what is received is half of what is sent, and the rate follows as soon as the ACKs
-    // of a round trip tell.
+    // The path delivers half: what is received is half of what is sent, and the rate follows as soon as the
+    // ACKs of a round trip tell.
     let sent = path.x();
     path.run(3.0 * R, |n| n % 2 == 0);
     let clocked = path.x();

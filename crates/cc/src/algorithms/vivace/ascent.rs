@@ -18,7 +18,8 @@ pub(super) struct Ascent {
     last: f64,
 }
 
-/// After two changes of direction in a row two steps have to agree before tau grows (branch NSDI-2018, `swing_buffer`).
+/// After two changes of direction in a row two steps have to agree before tau grows (branch
+/// NSDI-2018, `swing_buffer`).
 const MOST_SWINGS: u32 = 2;
 
 /// m(tau): slow at first, then faster and faster.

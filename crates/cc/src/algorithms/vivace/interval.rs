@@ -68,7 +68,8 @@ impl MonitorInterval {
         }
     }
 
-    /// How long it takes, seconds: a round trip of `rtt` seconds, or as long as its rate needs for [`FEWEST`] segments.
+    /// How long it takes, seconds: a round trip of `rtt` seconds, or as long as its rate needs
+    /// for [`FEWEST`] segments.
     pub(super) fn duration(&self, rtt: f64, mss: u32) -> f64 {
         rtt.max(FEWEST * f64::from(mss) / self.rate)
     }
@@ -115,8 +116,9 @@ impl MonitorInterval {
         if slope.is_finite() { slope } else { 0.0 }
     }
 
-    /// Did something else than the rate limit the sender? Two segments are left to the ends. The acknowledgements count, and not the RTTs: those
-    /// of retransmissions have none, and an interval of retransmissions was sent like any other.
+    /// Did something else than the rate limit the sender? Two segments are left to the ends. The
+    /// acknowledgements count, and not the RTTs: those of retransmissions have none, and an interval of
+    /// retransmissions was sent like any other.
     pub(super) fn is_limited(&self, mss: u32) -> bool {
         let lasted: Span = self.ended.since(self.began);
         let wanted = HELD_BACK * self.rate * lasted.secs() - 2.0 * f64::from(mss);
@@ -131,7 +133,8 @@ mod tests {
     use crate::rig::near;
     use crate::time::{Span, Time};
 
-    /// RTTs of 100, 101, 102, ... ms for segments sent every 20 ms: the RTT rises by 1 ms in 20, and one of ten is lost.
+    /// RTTs of 100, 101, 102, ... ms for segments sent every 20 ms: the RTT rises by 1 ms in
+    /// 20, and one of ten is lost.
     #[test]
     fn the_slope_is_that_of_the_line_through_the_rtts() {
         let mut flow = Flow { mss: 1000, now: Time(1_000_000_000), ..Flow::default() };

@@ -9,7 +9,8 @@ use crate::rig::{near, text};
 
 const PAPER: Utility = Utility { exponent: 0.9, latency: 900.0, loss: 11.35, lenient: false };
 
-/// Eq. 1 by hand: 10^0.9 = 7.943282; 1 % loss costs 11.35 x 10 x 0.01 = 1.135, a slope of 0.01 costs 900 x 10 x 0.01 = 90.
+/// Eq. 1 by hand: 10^0.9 = 7.943282; 1 % loss costs 11.35 x 10 x 0.01 = 1.135, a slope of 0.01
+/// costs 900 x 10 x 0.01 = 90.
 #[test]
 fn the_utility_is_that_of_equation_1() {
     near(PAPER.of(10.0, 0.0, 0.0), 7.943_282, 1e-6);
@@ -18,7 +19,8 @@ fn the_utility_is_that_of_equation_1() {
     near(PAPER.of(10.0, -0.01, 0.01), 96.808_282, 1e-6);
 }
 
-/// The paper's reason for c = 11.35: at 100 Mbit/s the utility still grows with the rate at just under 5 % of random loss.
+/// The paper's reason for c = 11.35: at 100 Mbit/s the utility still grows with the rate at just
+/// under 5 % of random loss.
 #[test]
 fn at_100_mbit_per_second_5_percent_of_loss_are_the_limit() {
     let grows = |loss: f64| PAPER.of(101.0, 0.0, loss) > PAPER.of(99.0, 0.0, loss);
@@ -46,8 +48,8 @@ fn the_starting_phase_doubles_once_in_two_round_trips() {
     }
 }
 
-/// theta0 = 1 Mbit/s is 1 % of the rate of the paper's experiments, 100 Mbit/s. It is an eighth of this path's rate, and then
-/// the rate swings wide; a hundredth of it does what the paper shows.
+/// theta0 = 1 Mbit/s is 1 % of the rate of the paper's experiments, 100 Mbit/s. It is an eighth of this
+/// path's rate, and then the rate swings wide; a hundredth of it does what the paper shows.
 #[test]
 fn it_fills_the_link_and_with_a_step_to_match_the_queue_is_small() {
     let run = |theta0: f64| {
@@ -91,8 +93,8 @@ fn a_timeout_halves_the_rate_and_an_undo_restores_it() {
     near(pipe.probe("rate_bytes_per_s"), rate, 1e-9);
 }
 
-/// A pause spoils the intervals under way, not the rate. What is in flight before it may still decide a step, at most the bound, and a probe
-/// is 5 % off.
+/// A pause spoils the intervals under way, not the rate. What is in flight before it may still decide a step,
+/// at most the bound, and a probe is 5 % off.
 #[test]
 fn a_pause_keeps_the_rate() {
     let mut pipe = Pipe::new("vivace", &[], 0.1, 0.0);

@@ -59,8 +59,9 @@ fn the_threshold_is_that_of_the_last_round_not_of_the_smallest_rtt_ever() {
     assert!(rtt > 0.119);
 }
 
-/// By hand, from 16 segments. A round at 100 ms: 32. At 115 ms: 8 ACKs of full growth show the rise, 24 of a quarter: 46.
-/// Then 46, 57, 71 and 89 ACKs of a quarter. The round of the entry and those four are the five rounds of CSS.
+/// By hand, from 16 segments. A round at 100 ms: 32. At 115 ms: 8 ACKs of full growth show the rise,
+/// 24 of a quarter: 46. Then 46, 57, 71 and 89 ACKs of a quarter. The round of the entry and those four
+/// are the five rounds of CSS.
 #[test]
 fn conservative_slow_start_grows_by_a_quarter_and_ends_after_five_rounds() {
     let mut rig = reno();
@@ -121,7 +122,8 @@ fn a_round_with_too_few_samples_says_nothing() {
     near(growth(&mut rig, 0.400), 33.0 / 64.0 + 1.0 + 31.0 / 4.0 / 64.0, 1e-9); // 64 of them
 }
 
-/// Section 4.3: L = 8, or without a bound where the sender paces; the sender's own limit of two segments is not added to it.
+/// Section 4.3: L = 8, or without a bound where the sender paces; the sender's own limit of two
+/// segments is not added to it.
 #[test]
 fn an_ack_counts_for_l_segments() {
     for (given, grown) in
@@ -186,7 +188,8 @@ fn it_scales_growth_that_is_faster_than_standard() {
     assert_eq!(rig.w() - before, 24.75);
 }
 
-/// Every registered algorithm either says why it refuses, or is out of slow start six rounds after the RTT has risen.
+/// Every registered algorithm either says why it refuses, or is out of slow start six rounds
+/// after the RTT has risen.
 #[test]
 fn every_algorithm_leaves_slow_start_by_hystart_or_says_why_not() {
     let chosen = (SLOW_START.to_string(), text(HYSTART));

@@ -9,7 +9,8 @@ fn constants(given: &[(&str, Value)]) -> SearchConstants {
     SearchConstants::new(&args("reno", given))
 }
 
-/// SearchConstants of the module (35 hundredths, 10 bins and 15, 3.5 RTTs), and THRESH of draft 09 for its rule.
+/// SearchConstants of the module (35 hundredths, 10 bins and 15, 3.5 RTTs), and THRESH
+/// of draft 09 for its rule.
 #[test]
 fn the_constants_are_those_of_the_sources() {
     let module = constants(&[]);
@@ -30,9 +31,10 @@ fn counted(constants: SearchConstants, so_far: impl Fn(u64) -> SoFar) -> (Search
     (search, 19)
 }
 
-/// By hand, bins of 100 ns. At bin 19 with an RTT of 3 bins the windows are bins 9 to 19 and 6 to 16. With b² bytes after b bins that is
-/// 361 - 81 = 280 and 256 - 36 = 220, so (440 - 280) / 440 = 4/11 is missing. With an RTT of 3.5 bins the earlier one ends halfway
-/// between bins 15 and 16, at 240.5, and begins at 30.5: 210, and (420 - 280) / 420 = 1/3.
+/// By hand, bins of 100 ns. At bin 19 with an RTT of 3 bins the windows are bins 9 to 19 and 6 to 16. With b²
+/// bytes after b bins that is 361 - 81 = 280 and 256 - 36 = 220, so (440 - 280) / 440 = 4/11 is missing. With
+/// an RTT of 3.5 bins the earlier one ends halfway between bins 15 and 16, at 240.5, and begins at 30.5: 210,
+/// and (420 - 280) / 420 = 1/3.
 #[test]
 fn the_missing_share_by_hand() {
     let squares = |bin: u64| SoFar { delivered: bin * bin, sent: 2 * bin * bin };
@@ -63,7 +65,8 @@ fn rig(given: &[(&str, Value)]) -> Rig {
     Rig::new("reno", &all, 10.0, f64::INFINITY)
 }
 
-/// A round on a path of 500 segments and 600 ms with a buffer of 500 segments: what does not fit is not acknowledged in it.
+/// A round on a path of 500 segments and 600 ms with a buffer of 500 segments: what does not fit
+/// is not acknowledged in it.
 fn round(rig: &mut Rig) {
     let rtt = (0.6 * rig.w() / 500.0).clamp(0.6, 1.2);
     let acks = rig.w().min(500.0 * rtt / 0.6) as u64;
@@ -82,7 +85,8 @@ fn left(given: &[(&str, Value)]) -> f64 {
     panic!("still in slow start with {} segments", rig.w());
 }
 
-/// Deliveries double as long as the path has room: no exit however large the window gets. On a path that is full they do not.
+/// Deliveries double as long as the path has room: no exit however large the window gets. On a path
+/// that is full they do not.
 #[test]
 fn it_leaves_where_deliveries_no_longer_double() {
     let mut free = rig(&[]);
@@ -100,8 +104,9 @@ fn the_window_on_leaving_is_kept_rolled_back_or_drained() {
     near(keep - rollback, 1000.0, 0.03);
 }
 
-/// By hand. The first RTT of 0.7 s makes bins of 0.245 s. Three seconds without an ACK are more than ten of them; then the bins are
-/// those of the new RTT. A timeout forgets them too. A sender that its window does not limit keeps their length.
+/// By hand. The first RTT of 0.7 s makes bins of 0.245 s. Three seconds without an ACK are more than ten of
+/// them; then the bins are those of the new RTT. A timeout forgets them too. A sender that its window does
+/// not limit keeps their length.
 #[test]
 fn pauses_and_timeouts_begin_the_count_anew() {
     let mut search = Search::new(constants(&[]));

@@ -109,7 +109,8 @@ impl EventQueue {
         (time(self.here.first), self.here.first as u32 as usize)
     }
 
-    /// The instant of the earliest timer here; [`Time::MAX`] if there is none. Arrivals at the same instant come before.
+    /// The instant of the earliest timer here; [`Time::MAX`] if there is none. Arrivals at the
+    /// same instant come before.
     #[inline(always)]
     pub(super) fn timer(&self) -> Time {
         time(self.here.timer)

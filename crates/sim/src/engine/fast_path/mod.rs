@@ -252,11 +252,11 @@ impl FastPath {
         self.push(i, self.network.now, packet);
     }
 
-    /// Offers a packet to the direction of its current hop, and moves it on for as long as it needs no event.
-    /// On the way it may become its own acknowledgement. It stays in place, because a copy costs a
-    /// store-to-load forwarding stall. The recorder's needs are known at compile time, which saves 2 % of the
-    /// instructions where only receivers are recorded. It is not inlined: two variants in one function share too
-    /// few registers.
+    /// Offers a packet to the direction of its current hop, and moves it on for as long as it needs no
+    /// event. On the way it may become its own acknowledgement. It stays in place, because a copy costs a
+    /// store-to-load forwarding stall. The recorder's needs are known at compile time, which saves 2 % of
+    /// the instructions where only receivers are recorded. It is not inlined: two variants in one function
+    /// share too few registers.
     #[inline(never)]
     fn forward<const RECEIVERS: bool, const DIRECTIONS: bool>(&mut self, packet: &mut Packet) {
         let (mut at, mut at_hop) = (self.network.now, packet.hop);

@@ -17,7 +17,8 @@ use super::routes::{END, Hop, Role, Ways};
 #[derive(Debug)]
 pub(super) struct Partitions {
     pub(super) count: usize,
-    /// The partition of each event: arrivals of directions, senders, receivers. Empty if there is one partition.
+    /// The partition of each event: arrivals of directions, senders, receivers. Empty
+    /// if there is one partition.
     of: Vec<u32>,
     /// The least time a packet takes from one partition to another.
     pub(super) lookahead: Span,

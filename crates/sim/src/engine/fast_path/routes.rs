@@ -31,7 +31,8 @@ pub(super) enum Role {
     Holds,
     /// The packet is offered to the next direction of its route ahead of time.
     HandsOn,
-    /// The packet reaches its receiver ahead of time, and the answer is offered to the first direction of its own route.
+    /// The packet reaches its receiver ahead of time, and the answer is offered to the first
+    /// direction of its own route.
     Delivers,
     /// Its arrival is not known: the direction says when a packet leaves it.
     Opaque,
@@ -167,7 +168,8 @@ pub(super) fn feeders(hops: &[Hop], is_shared: &[bool], ways: &[Ways]) -> Vec<Op
     feeders
 }
 
-/// Calls `meet` with the feeder of each direction of the route that begins at `first`. Returns the last direction.
+/// Calls `meet` with the feeder of each direction of the route that begins at `first`.
+/// Returns the last direction.
 fn follow(hops: &[Hop], first: u32, source: Feeder, meet: &mut impl FnMut(u32, Feeder)) -> u32 {
     let mut last = END;
     for Hop { direction, .. } in hops_from(hops, first) {

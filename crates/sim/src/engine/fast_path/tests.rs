@@ -78,7 +78,8 @@ fn packets_of_several_sizes_come_closer_behind_a_constant() {
 
 #[test]
 fn links_behind_slower_ones_are_constants() {
-    // One 1500-byte packet takes 12 us at 1 Gbit/s, an acknowledgement of 40 bytes 0.32 us, and 3.2 us at 100 Mbit/s.
+    // One 1500-byte packet takes 12 us at 1 Gbit/s, an acknowledgement of 40 bytes 0.32 us,
+    // and 3.2 us at 100 Mbit/s.
     let text = |reverse: &str, back: &str| {
         format!(
             "duration = \"5 s\"\n[link.in]\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n[link.core]\nrate = \"100 Mbit/s\"\n\

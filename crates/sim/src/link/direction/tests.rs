@@ -70,7 +70,8 @@ fn rounding_does_not_add_up() {
 
 #[test]
 fn what_would_be_sent_beyond_the_end_of_the_clock_waits() {
-    // 62,500 bytes at 1 bit/s take 500,000 s. 2^64 ns have time for 36,893 packets, ten years of 3.15e8 s for 630.
+    // 62,500 bytes at 1 bit/s take 500,000 s. 2^64 ns have time for 36,893 packets, ten
+    // years of 3.15e8 s for 630.
     let mut l = link(1, 1_000, QueueLimit::Packets(50_000));
     for _ in 0..50_000 {
         assert!(push(&mut l, Time(0), 62_500));
@@ -90,7 +91,8 @@ fn what_would_be_sent_beyond_the_end_of_the_clock_waits() {
 
 #[test]
 fn utilisation_and_mean_queue_are_time_averages() {
-    // Four packets of 1 ms each at time 0, observed until 3 ms: busy all the time; waiting 3, 2, 1 for 1 ms each.
+    // Four packets of 1 ms each at time 0, observed until 3 ms: busy all the time;
+    // waiting 3, 2, 1 for 1 ms each.
     let mut l = link(12_000_000, 0, QueueLimit::Packets(10));
     for _ in 0..4 {
         assert!(push(&mut l, Time(0), 1500));

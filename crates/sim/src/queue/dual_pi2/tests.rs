@@ -268,8 +268,8 @@ fn classic_flows_have_the_window_of_the_square_and_l4s_marks_are_the_multiple_of
     assert!(link.utilisation > 0.99);
     let sent: u64 = classic.iter().map(|flow| flow.sent_packets).sum();
     let p_c = link.dropped_queue as f64 / sent as f64;
-    // W sqrt(p) of Reno is 1.22 where losses are evenly spaced and 1.31 where they are random (Mathis, Semke, Mahdavi
-    // and Ott 1997, table 1).
+    // W sqrt(p) of Reno is 1.22 where losses are evenly spaced and 1.31 where they are random (Mathis, Semke,
+    // Mahdavi and Ott 1997, table 1).
     let window = classic.iter().map(|flow| flow.cwnd_mean_segments).sum::<f64>() / 10.0;
     let constant = window * p_c.sqrt();
     assert!((1.1..1.4).contains(&constant), "{constant}: {window} at {p_c}");

@@ -196,7 +196,8 @@ impl Draw<'_> {
         self.span(self.least_delay + more)
     }
 
-    /// In [`Regime::Chain`] most packets take a whole number of nanoseconds, in [`Regime::Milliseconds`] 1500 bytes take 1 to 4 ms.
+    /// In [`Regime::Chain`] most packets take a whole number of nanoseconds, in [`Regime::Milliseconds`]
+    /// 1500 bytes take 1 to 4 ms.
     pub(super) fn rate(&mut self) -> Value {
         let kbps = match self.regime {
             Regime::Any => match self.to(9) {

@@ -14,7 +14,8 @@ impl Draw<'_> {
         if kind_of(chosen) == "cbr" { self.cbr() } else { self.traffic(chosen, 1) }
     }
 
-    /// An application that does not always have data to send, or several connections, with transfers of about `size` bytes.
+    /// An application that does not always have data to send, or several connections, with
+    /// transfers of about `size` bytes.
     pub(super) fn application(&mut self, size: u64) -> Value {
         let chosen = self.kind("Traffic", |of| of["x-carriage"] != "datagrams" && kind_of(of) != "bulk");
         if kind_of(chosen) == "video" { self.video(size / 8 + 1) } else { self.traffic(chosen, size / 8 + 1) }

@@ -24,8 +24,8 @@ keys! {
 
     /// One of the sizes in a file, all equally often.
     pub struct SizeFile {
-        /// Text file with one number of bytes per line; empty lines and what follows `#` are skipped. A relative name starts from the
-        /// directory of the scenario file.
+        /// Text file with one number of bytes per line; empty lines and what follows `#` are skipped. A
+        /// relative name starts from the directory of the scenario file.
         pub file: String,
     }
 }

@@ -83,7 +83,8 @@ mod tests {
         LogNormalSizes { median: Size(10_000), sigma, least, most }
     }
 
-    /// One standard deviation above the median of 10 kB with sigma 1.5 is 10 kB * e^1.5 = 44.817 kB; 84.134 % are below it.
+    /// One standard deviation above the median of 10 kB with sigma 1.5 is
+    /// 10 kB * e^1.5 = 44.817 kB; 84.134 % are below it.
     #[test]
     fn log_normal_sizes_have_their_quantiles() {
         let found = drawn(&sizes(1.5, None));
@@ -94,8 +95,9 @@ mod tests {
         assert!((sizes(1.5, None).mean() / 30_802.0 - 1.0).abs() < 1e-4);
     }
 
-    /// Between half the median and twice the median lie normal numbers of up to ln 2 / 1.5 = 0.46210 either way: 35.599 % of all sizes. They
-    /// hold as much of all bytes as lies between -0.46210 - 1.5 and 0.46210 - 1.5: 14.966 % - 2.488 % = 12.478 %. So the mean is
+    /// Between half the median and twice the median lie normal numbers of up to ln 2 / 1.5 = 0.46210 either
+    /// way: 35.599 % of all sizes. They hold as much of all bytes as lies between -0.46210 - 1.5 and
+    /// 0.46210 - 1.5: 14.966 % - 2.488 % = 12.478 %. So the mean is
     /// 30.802 kB * 0.12478 / 0.35599 = 10.797 kB.
     #[test]
     fn log_normal_sizes_may_have_bounds() {

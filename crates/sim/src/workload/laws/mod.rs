@@ -1,7 +1,8 @@
 //! Laws of sizes, of lengths of time and of numbers: a file for each, and the lists of all.
 //!
-//! The file of a law holds the keys that a user writes, with units, ranges and defaults, and the law at work, where that differs. Draws
-//! invert the distribution function. Functions come from `libm`, so that every platform draws the same.
+//! The file of a law holds the keys that a user writes, with units, ranges and defaults, and the law at work,
+//! where that differs. Draws invert the distribution function. Functions come from `libm`, so that every
+//! platform draws the same.
 
 mod exponential;
 mod kind;
@@ -23,8 +24,9 @@ use kind::{Law, LawKeys, MeanLaw};
 /// Largest value that is drawn.
 const LARGEST: f64 = 1e12;
 
-/// Makes all that knows every law of a quantity: the laws in scenarios, those at work, what they draw, and the trait of a law at work. A
-/// line: the kind in scenarios, its file, its keys there, and the law at work unless the keys are that.
+/// Makes all that knows every law of a quantity: the laws in scenarios, those at work, what they draw, and
+/// the trait of a law at work. A line: the kind in scenarios, its file, its keys there, and the law at work
+/// unless the keys are that.
 macro_rules! laws {
     (law $keys:ident) => { $keys };
     (law $keys:ident $law:path) => { $law };

@@ -12,14 +12,16 @@ keys! {
         /// The smallest size.
         #[schemars(extend("examples" = ["10 kB"]))]
         pub least: Size,
-        /// Tail index. Below 2 the variance has no bound, and up to 1 nor has the mean, which is `least` * `shape` / (`shape` - 1) above.
+        /// Tail index. Below 2 the variance has no bound, and up to 1 nor has the mean, which is
+        /// `least` * `shape` / (`shape` - 1) above.
         #[schemars(range(min = 0.1, max = 100.0), extend("examples" = [1.2]))]
         pub shape: f64,
         /// The largest size: a bounded Pareto law. Default: no bound.
         pub most?: Size,
     }
 
-    /// A Pareto law less its smallest value, so the smallest number is 0. All above the bound counts as the bound.
+    /// A Pareto law less its smallest value, so the smallest number is 0. All above the
+    /// bound counts as the bound.
     pub struct ParetoCounts {
         /// The smallest value of the law.
         #[schemars(range(min = 0.001, max = 1e6), extend("examples" = [2.0]))]
@@ -96,8 +98,9 @@ mod tests {
         ParetoSizes { least: Size(10_000), shape, most: most.map(Size) }
     }
 
-    /// Shape 1.2 from 10 kB: half of all are below 10 kB * 2^(1/1.2) = 17.818 kB, 99 % below 10 kB * 100^(1/1.2) = 464.16 kB.
-    /// Bounded at 1 MB the mean is 60 kB * (1 - 0.01^0.2) / (1 - 0.01^1.2) = 36.255 kB.
+    /// Shape 1.2 from 10 kB: half of all are below 10 kB * 2^(1/1.2) = 17.818 kB, 99 % below
+    /// 10 kB * 100^(1/1.2) = 464.16 kB. Bounded at 1 MB the mean is
+    /// 60 kB * (1 - 0.01^0.2) / (1 - 0.01^1.2) = 36.255 kB.
     #[test]
     fn pareto_sizes_have_their_quantiles_and_their_bound() {
         let found = drawn(&sizes(1.2, None));
@@ -116,8 +119,9 @@ mod tests {
         assert_eq!(sizes(0.9, None).mean(), f64::INFINITY);
     }
 
-    /// The number of objects of the 3GPP2 web page: Pareto from 2 with shape 1.1, cut off at 55, less 2. By hand the mean is
-    /// 2 * 1.1/0.1 * (1 - (2/55)^0.1) + 55 * (2/55)^1.1 - 2 = 5.64, the one that its tables give.
+    /// The number of objects of the 3GPP2 web page: Pareto from 2 with shape 1.1, cut off at 55,
+    /// less 2. By hand the mean is 2 * 1.1/0.1 * (1 - (2/55)^0.1) + 55 * (2/55)^1.1 - 2 = 5.64, the
+    /// one that its tables give.
     #[test]
     fn numbers_of_objects_have_the_mean_of_their_source() {
         let counts = ParetoCounts { least: 2.0, shape: 1.1, most: 55.0 };
