@@ -19,18 +19,18 @@ from dataclasses import dataclass
 
 import bentpipe as bp
 from bentpipe import stats
-from bentpipe.breaking.search import BATCH, Choice, Number, Point, Search
+from bentpipe.breaking.search import BATCH, Between, OneOf, Point, Search
 
 ALGORITHM = "a-liad"
 SPACE = (
-    Number("beta_max", 0.05, 1.0),
-    Number("beta", 0.05, 0.9),
-    Number("delta", 1.05, 8.0, log=True),
-    Choice("decrease", ("epoch", "lifetime", "fixed")),
-    Choice("ack_mode", ("round", "eq6")),
-    Choice("start", ("hybrid", "standard")),
-    Choice("probe", ("linear", "eq3")),
-    Choice("at_w_max", ("linear", "probe")),
+    Between("beta_max", 0.05, 1.0),
+    Between("beta", 0.05, 0.9),
+    Between("delta", 1.05, 8.0, log=True),
+    OneOf("decrease", ("epoch", "lifetime", "fixed")),
+    OneOf("ack_mode", ("round", "eq6")),
+    OneOf("start", ("hybrid", "standard")),
+    OneOf("probe", ("linear", "eq3")),
+    OneOf("at_w_max", ("linear", "probe")),
 )
 DURATION = "20 s"
 

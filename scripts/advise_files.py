@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from advise_links import Drawn
+from advise_links import DrawnLink
 from advise_measure import SEEDS
 
 import bentpipe as bp
@@ -40,7 +40,7 @@ _PORT = 49152
 """Of the first flow in a capture; the next has the next."""
 
 
-def write(one: Drawn, place: Path) -> list[Path]:
+def write(one: DrawnLink, place: Path) -> list[Path]:
     """Writes ping.log and a file for each of the transfers of a link; gives their paths."""
     place.mkdir(parents=True, exist_ok=True)
     probes = place / "ping.log"
@@ -51,7 +51,7 @@ def write(one: Drawn, place: Path) -> list[Path]:
     return [probes, *paths]
 
 
-def iperf3(one: Drawn, number: int = 0) -> dict[str, Any]:
+def iperf3(one: DrawnLink, number: int = 0) -> dict[str, Any]:
     """The JSON of iperf3 3.12 of a transfer to the far end: the kernel's statistics after each second.
 
     `number` is its index in `TRANSFERS`. Of a time line each plays a window of its own.
@@ -93,7 +93,7 @@ def report(result: bp.Result, cc: str, after_s: int = 0) -> dict[str, Any]:
     }
 
 
-def ping(one: Drawn) -> str:
+def ping(one: DrawnLink) -> str:
     """The output of `ping -D -i 0.01 -c 30000` of iputils."""
     trips = round_trips(one)
     lines = [f"PING 10.78.0.2 (10.78.0.2) 56({PACKET}) bytes of data."]
@@ -114,7 +114,7 @@ def ping(one: Drawn) -> str:
     return "\n".join(lines) + "\n"
 
 
-def round_trips(one: Drawn) -> dict[int, float]:
+def round_trips(one: DrawnLink) -> dict[int, float]:
     """The round trip of each echo that came back, by its number: seconds.
 
     Requests and replies are packets of their own, at the same rate in either direction; the reply leaves half
@@ -141,7 +141,7 @@ def round_trips(one: Drawn) -> dict[int, float]:
     return {n: ways[0][n] + ways[1][n] for n in range(PINGS) if n in ways[0] and n in ways[1]}
 
 
-def _transfer(one: Drawn, cc: str, number: int = 0) -> bp.Scenario:
+def _transfer(one: DrawnLink, cc: str, number: int = 0) -> bp.Scenario:
     """One flow of Linux, beside those of others, with a seed and a window of its own."""
     single = dataclasses.replace(one, flows=1)
     seed = SEED + number * FURTHER + one.number

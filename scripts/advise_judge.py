@@ -17,8 +17,8 @@ import advise_files
 import advise_links
 import advise_table
 import md
-from advise_links import Drawn
-from advise_table import GOAL, INTERVAL, Truth
+from advise_links import DrawnLink
+from advise_table import GOAL, INTERVAL, LinkTruth
 
 import bentpipe as bp
 from bentpipe import files
@@ -59,12 +59,12 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Judged:
     """An answer beside the truth."""
 
-    drawn: Drawn
+    drawn: DrawnLink
     answer: Answer
-    truth: Truth
+    truth: LinkTruth
 
     @property
     def best(self) -> str:
@@ -89,7 +89,7 @@ class Verdict:
 
 
 def ask(
-    some: Sequence[Drawn],
+    some: Sequence[DrawnLink],
     place: Path,
     *,
     measured: bool,
@@ -107,7 +107,7 @@ def ask(
         tell(f"link {one.number}: {answer.taken} in {answer.took_s:.0f} s, plan {answer.plan}")
 
 
-def stored(some: Sequence[Drawn], place: Path) -> list[tuple[Drawn, Answer]]:
+def stored(some: Sequence[DrawnLink], place: Path) -> list[tuple[DrawnLink, Answer]]:
     """The answers that are there to these links."""
     there = [one for one in some if _path(place, one).exists()]
     return [(one, Answer(**json.loads(_path(place, one).read_text(encoding="utf-8")))) for one in there]
@@ -123,12 +123,12 @@ def answers_place(place: Path, *, measured: bool, budget: str) -> Path:
     return place / "answers" / code.hexdigest()[:12] / f"{mode}-{budget.replace(' ', '')}"
 
 
-def _path(place: Path, one: Drawn) -> Path:
+def _path(place: Path, one: DrawnLink) -> Path:
     """The path of the answer to a link."""
     return place / f"{one.number:02}.json"
 
 
-def _ask(one: Drawn, place: Path, *, measured: bool, budget: str) -> Answer:
+def _ask(one: DrawnLink, place: Path, *, measured: bool, budget: str) -> Answer:
     """Asks as a user would, with the defaults; a user knows the flows without a measurement."""
     competing = [f"{count} {cc}" for cc, count in one.competing]
     since = time.monotonic()
@@ -145,7 +145,7 @@ def _ask(one: Drawn, place: Path, *, measured: bool, budget: str) -> Answer:
     )  # fmt: skip
 
 
-def verdicts(answers: Sequence[tuple[Drawn, Answer]], table: Mapping[int, Truth]) -> list[Verdict]:
+def verdicts(answers: Sequence[tuple[DrawnLink, Answer]], table: Mapping[int, LinkTruth]) -> list[Judged]:
     """Each answer beside the truth of its link.
 
     Raises:
@@ -154,10 +154,10 @@ def verdicts(answers: Sequence[tuple[Drawn, Answer]], table: Mapping[int, Truth]
     lacking = [one.number for one, _ in answers if one.number not in table]
     if lacking:
         raise ValueError(f"the table has no link {lacking[0]}: run `measure` to its end, then `table`")
-    return [Verdict(one, answer, table[one.number]) for one, answer in answers]
+    return [Judged(one, answer, table[one.number]) for one, answer in answers]
 
 
-def page(table: Mapping[int, Truth], described: Sequence[Verdict], measured: Sequence[Verdict]) -> str:
+def page(table: Mapping[int, LinkTruth], described: Sequence[Judged], measured: Sequence[Judged]) -> str:
     """docs/advise-truth.md."""
     seeds = sorted({int(row["seeds"]) for truth in table.values() for row in truth.rows.values()})
     return md.page(
@@ -177,7 +177,7 @@ def page(table: Mapping[int, Truth], described: Sequence[Verdict], measured: Seq
     )
 
 
-def summary(found: Sequence[Verdict]) -> str:
+def summary(found: Sequence[Judged]) -> str:
     """The number of answers that are as good as the best."""
     hits = sum(one.hit for one in found)
     doubtful = [one.truth.regret(one.answer.taken) for one in found]
@@ -188,7 +188,7 @@ def summary(found: Sequence[Verdict]) -> str:
     )
 
 
-def _by_set(found: Sequence[Verdict]) -> str:
+def _by_set(found: Sequence[Judged]) -> str:
     """A table with a row for each set, and one for all."""
     ends = list(accumulate(advise_links.SETS, initial=0))
     rows = []
@@ -202,7 +202,7 @@ def _by_set(found: Sequence[Verdict]) -> str:
     return markdown(["<links", "lose less than 5 %", "less than 15 %", "worst", "reckless"], rows)
 
 
-def row(one: Verdict) -> str:
+def row(one: Judged) -> str:
     """A row of the table."""
     best, taken = one.best, one.answer.taken
     cells = [
@@ -213,7 +213,7 @@ def row(one: Verdict) -> str:
     return f"| {' | '.join(map(str, cells))} |"
 
 
-def miss(one: Verdict) -> str:
+def miss(one: Judged) -> str:
     """A line of the list of misses."""
     best = one.best
     why = [f"it loses {100 * one.regret:.1f} %"] if one.regret >= GOOD else []
@@ -224,7 +224,7 @@ def miss(one: Verdict) -> str:
     return f"- {one.drawn.number}: {taken} instead of {best}; {'; '.join(why)} (plan {one.answer.plan})"
 
 
-def _goal(one: Verdict, cc: str) -> str:
+def _goal(one: Judged, cc: str) -> str:
     """Mean of the goal and the half of its 95 % interval, Mbit/s."""
     row = one.truth.rows[cc]
     error = INTERVAL * row[GOAL + "_se"] / 1e6

@@ -53,7 +53,7 @@ _PACKET_BITS = 8 * 1500
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnLink:
     """One link of the set, and its flows.
 
     Attributes:
@@ -161,13 +161,13 @@ class Drawn:
         return [bp.Flow(path=[link], name="load", traffic=traffic, start_jitter=f"{max(on + off, 1):.3g} s")]
 
 
-def draw() -> list[Drawn]:
+def draw() -> list[DrawnLink]:
     """The same 180 links on every machine."""
     names = _moving()
     return [_draw(number, names.get(number, "")) for number in range(COUNT)]
 
 
-def chosen(numbers: Sequence[int] | None, *, sealed: bool) -> list[Drawn]:
+def chosen(numbers: Sequence[int] | None, *, sealed: bool) -> list[DrawnLink]:
     """The links that may be judged: those of these numbers, or all; without the seal broken, open ones.
 
     Raises:
@@ -199,7 +199,7 @@ def _moving() -> dict[int, str]:
     return found
 
 
-def _draw(number: int, scenario: str) -> Drawn:
+def _draw(number: int, scenario: str) -> DrawnLink:
     rng = np.random.default_rng([SEED, number])
     rate, rtt, buffer = _log(rng, RATE_BPS), _log(rng, RTT_S), _log(rng, BUFFER_BDP)
     queue = "drop-tail" if rng.random() < DROP_TAIL else str(rng.choice(QUEUES))
@@ -209,7 +209,7 @@ def _draw(number: int, scenario: str) -> Drawn:
     cross, mix = rng.random(), rng.choice(["cubic", "reno"], int(rng.integers(1, 4)))
     load, pauses = round(float(rng.uniform(0.1, 0.5)), 2), rng.random() < 0.5
     on, off = _log(rng, PERIOD_S), _log(rng, PERIOD_S)
-    return Drawn(
+    return DrawnLink(
         number=number, rate_bps=HAS_RATE.get(scenario, rate), rtt_s=TIME_LINES.get(scenario, rtt),
         buffer_bdp=buffer, queue=queue, per=per if loss == 1 else 0.0, burst=burst if loss == 2 else None,
         flows=flows, competing=tuple(sorted(Counter(map(str, mix)).items())) if 0.5 <= cross < 0.75 else (),

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from advise_links import TRUTH_SEED, Drawn
+from advise_links import TRUTH_SEED, DrawnLink
 from numpy.typing import NDArray
 
 from bentpipe import _core, files
@@ -49,7 +49,7 @@ ROLES = ("alone", "beside", "file")
 
 
 def measure(
-    links: Sequence[Drawn], place: Path, seeds: int, tell: Callable[[str], None], only: Sequence[str] = ()
+    links: Sequence[DrawnLink], place: Path, seeds: int, tell: Callable[[str], None], only: Sequence[str] = ()
 ) -> None:
     """Runs the blocks that `place` lacks, one by one; stored blocks are not run again.
 
@@ -81,7 +81,7 @@ def measure(
         )
 
 
-def stored(place: Path, one: Drawn, first: int) -> Path:
+def stored(place: Path, one: DrawnLink, first: int) -> Path:
     """The path of a block; the name changes with the link and its question."""
     mark = hashlib.sha256(f"{VERSION} {one}".encode()).hexdigest()[:8]
     return place / f"{one.number:02}-{mark}" / f"{first:03}.parquet"
@@ -93,7 +93,7 @@ def write(path: Path, frame: pl.DataFrame) -> None:
     files.replace(path, lambda work: frame.write_parquet(work))
 
 
-def run_block(one: Drawn, numbers: Sequence[int], only: Sequence[str] = ()) -> pl.DataFrame:
+def run_block(one: DrawnLink, numbers: Sequence[int], only: Sequence[str] = ()) -> pl.DataFrame:
     """A row for each algorithm and seed, the measures of `_alone`, `_beside` and `_file`, and `floor_s`."""
     question = one.question()
     candidates, _ = question.candidates(())
@@ -142,7 +142,7 @@ def _at(plain: Mapping[str, Any], n: int, offset_s: float) -> dict[str, Any]:
     return {**plain, "link": links or plain["link"], "seed": TRUTH_SEED + n}
 
 
-def _alone(one: Drawn, raw: _core.RawResult) -> dict[str, float]:
+def _alone(one: DrawnLink, raw: _core.RawResult) -> dict[str, float]:
     result = json.loads(raw.json)
     flows = each_once(result["flows"])[: one.flows]
     sent = sum(flow["sent_packets"] for flow in result["flows"])
@@ -158,7 +158,7 @@ def _alone(one: Drawn, raw: _core.RawResult) -> dict[str, float]:
     }
 
 
-def _beside(one: Drawn, raw: _core.RawResult) -> dict[str, float]:
+def _beside(one: DrawnLink, raw: _core.RawResult) -> dict[str, float]:
     flows = each_once(json.loads(raw.json)["flows"])
     at = {name: [flow["name"] for flow in flows].index(name) for name in ("asked", "rival")}
     return {
@@ -169,17 +169,17 @@ def _beside(one: Drawn, raw: _core.RawResult) -> dict[str, float]:
     }
 
 
-def _file(one: Drawn, raw: _core.RawResult) -> dict[str, float]:
+def _file(one: DrawnLink, raw: _core.RawResult) -> dict[str, float]:
     done = each_once(json.loads(raw.json)["flows"])[0]["completion_s"]
     return {"file_s": math.nan if done is None else done}
 
 
-_MEASURES: dict[str, Callable[[Drawn, _core.RawResult], dict[str, float]]] = {
+_MEASURES: dict[str, Callable[[DrawnLink, _core.RawResult], dict[str, float]]] = {
     "alone": _alone, "beside": _beside, "file": _file,
 }  # fmt: skip
 
 
-def _steady(one: Drawn, raw: _core.RawResult, flows: Sequence[int]) -> float:
+def _steady(one: DrawnLink, raw: _core.RawResult, flows: Sequence[int]) -> float:
     """Goodput of these flows together in the second half of a run, bit/s."""
     trace = raw.trace()
     every = float(trace["t_s"].max()) / ROWS

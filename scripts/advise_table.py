@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from advise_links import Drawn
+from advise_links import DrawnLink
 from advise_measure import BLOCK, stored
 
 from bentpipe import files, linux
@@ -42,7 +42,7 @@ INTERVAL = 1.96
 """Standard errors on either side of a mean that make a 95 % interval."""
 
 
-def aggregate(place: Path, links: Sequence[Drawn], seeds: int) -> pl.DataFrame:
+def aggregate(place: Path, links: Sequence[DrawnLink], seeds: int) -> pl.DataFrame:
     """The table, of the blocks that are there; its column `seeds` has their number for each link."""
     frames = []
     for one in links:
@@ -53,7 +53,7 @@ def aggregate(place: Path, links: Sequence[Drawn], seeds: int) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def update(path: Path, new: pl.DataFrame, links: Sequence[Drawn]) -> None:
+def update(path: Path, new: pl.DataFrame, links: Sequence[DrawnLink]) -> None:
     """Puts these rows into the stored table, in place of those of the same link and algorithm.
 
     Algorithms that are not judged leave it.
@@ -81,7 +81,7 @@ def write(path: Path, table: pl.DataFrame) -> None:
     files.replace(path, lambda work: shown.write_csv(work))
 
 
-def read(path: Path) -> dict[int, Truth]:
+def read(path: Path) -> dict[int, LinkTruth]:
     """The contents of the table, by the number of the link."""
     types = dict.fromkeys([name + end for name in QUANTITIES for end in ("", "_se")], pl.Float64)
     table = pl.read_csv(path, schema_overrides=types)
@@ -89,11 +89,11 @@ def read(path: Path) -> dict[int, Truth]:
     for row in table.iter_rows(named=True):
         values = {name: math.nan if row[name] is None else float(row[name]) for name in types}
         rows.setdefault(row["link"], {})[row["cc"]] = values | {"seeds": row["seeds"]}
-    return {link: Truth(of) for link, of in rows.items()}
+    return {link: LinkTruth(of) for link, of in rows.items()}
 
 
 @dataclass(frozen=True)
-class Truth:
+class LinkTruth:
     """The truth of one link: the means of each algorithm, by its id and the column's name."""
 
     rows: Mapping[str, Mapping[str, float]]

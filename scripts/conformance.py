@@ -36,7 +36,7 @@ SOURCES: dict[str, str] = GIVEN["source"]
 
 
 @dataclass(frozen=True)
-class Ran:
+class ScriptOutcome:
     """The outcome of one script."""
 
     source: str
@@ -66,7 +66,7 @@ class Ran:
         )
 
 
-def run(source: str, folder: Path) -> list[Ran]:
+def run(source: str, folder: Path) -> list[ScriptOutcome]:
     """The runner's result for every script below `folder`.
 
     Raises:
@@ -77,19 +77,19 @@ def run(source: str, folder: Path) -> list[Ran]:
     rows = [line.split("\t", 3) for line in done.stdout.splitlines()]
     if done.returncode not in (0, 1) or not rows:
         raise RuntimeError(done.stderr.strip() or f"{folder}: no scripts (*.pkt) in it")
-    return [Ran(source, path, verdict, message) for verdict, path, _, message in rows]
+    return [ScriptOutcome(source, path, verdict, message) for verdict, path, _, message in rows]
 
 
-def new(rows: list[Ran], known: set[str]) -> list[Ran]:
+def new(rows: list[ScriptOutcome], known: set[str]) -> list[ScriptOutcome]:
     """Those of `rows` whose names are not among `known`."""
     return [row for row in rows if row.name not in known]
 
 
-def counted(rows: list[Ran]) -> list[list[str]]:
+def counted(rows: list[ScriptOutcome]) -> list[list[str]]:
     """The numbers of scripts of each source that pass, differ or are refused, by reason, with a head line."""
     counts = {source: [row for row in rows if row.source == source] for source in SOURCES}
 
-    def line(label: str, wanted: Callable[[Ran], bool]) -> list[str]:
+    def line(label: str, wanted: Callable[[ScriptOutcome], bool]) -> list[str]:
         count = [sum(map(wanted, mine)) for mine in counts.values()]
         return [label, *(f"{n}" for n in [*count, sum(count)])]
 
@@ -109,7 +109,7 @@ def counted(rows: list[Ran]) -> list[list[str]]:
     return lines
 
 
-def listed(rows: list[Ran], causes: dict[str, str]) -> list[list[str]]:
+def listed(rows: list[ScriptOutcome], causes: dict[str, str]) -> list[list[str]]:
     """One row for each script that differs, and one for the scripts of a folder that pass."""
     lines = [["source", "folder", "scripts", "count", "verdict", "cause"]]
     passed: dict[tuple[str, str], list[str]] = {}
@@ -144,7 +144,7 @@ def main() -> int:
             parser.error(f"no source is called {name!r}; NAME=FOLDER with one of {', '.join(SOURCES)}")
         if not Path(folder).is_dir():
             parser.error(f"{name}={folder}: no such folder")
-    rows: list[Ran] = []
+    rows: list[ScriptOutcome] = []
     for name in SOURCES:
         if name in folders:
             rows += new(run(name, Path(folders[name]).resolve()), {row.name for row in rows})

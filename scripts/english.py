@@ -30,7 +30,7 @@ LONG = "long comment"
 
 
 @dataclass(frozen=True)
-class Line:
+class ProseLine:
     """A line of prose: the file, the number of the line, and its text."""
 
     path: Path
@@ -38,47 +38,47 @@ class Line:
     text: str
 
 
-def pages() -> Iterator[Line]:
+def pages() -> Iterator[ProseLine]:
     """Prose of README.md, CONTRIBUTING.md and docs/*.md: no code blocks, no code between backquotes."""
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
         code = False
         for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             fence = text.lstrip().startswith("```")
             if not fence and not code:
-                yield Line(path, number, re.sub(r"`[^`]*`", "", text))
+                yield ProseLine(path, number, re.sub(r"`[^`]*`", "", text))
             code ^= fence
 
 
-def docstrings() -> Iterator[Line]:
+def docstrings() -> Iterator[ProseLine]:
     """Docstrings and comments of Python."""
     for folder in ("python/bentpipe", "scripts"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             yield from _of_python(path, path.read_text(encoding="utf-8"))
 
 
-def _of_python(path: Path, source: str) -> Iterator[Line]:
+def _of_python(path: Path, source: str) -> Iterator[ProseLine]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             if isinstance(node.value.value, str):
                 for offset, text in enumerate(node.value.value.splitlines()):
-                    yield Line(path, node.lineno + offset, text)
+                    yield ProseLine(path, node.lineno + offset, text)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
-            yield Line(path, token.start[0], token.string)
+            yield ProseLine(path, token.start[0], token.string)
 
 
-def comments() -> Iterator[Line]:
+def comments() -> Iterator[ProseLine]:
     """Comments of Rust, with their indentation."""
     for path in sorted((ROOT / "crates").rglob("*.rs")):
         for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if text.lstrip().startswith("//"):
-                yield Line(path, number, text)
+                yield ProseLine(path, number, text)
 
 
 AREAS = {"pages": pages, "python": docstrings, "rust": comments}
 
 
-def found(phrase: str, area: str, lines: list[Line]) -> list[Line]:
+def found(phrase: str, area: str, lines: list[ProseLine]) -> list[ProseLine]:
     """The lines of an area that have the phrase, once for each time."""
     if phrase == LONG:
         return [line for line in lines if area == "rust" and len(line.text) > WIDTH]

@@ -32,9 +32,9 @@ from bentpipe.experiments.table import STYLE
 from bentpipe.pages.markdown import markdown
 from bentpipe.truth import comparison
 from bentpipe.truth.cell import BUFFERS_BDP, LINKS, PACKET_ERRORS, PRESETS, Sender, of_dict
-from bentpipe.truth.comparison import CURVE, GOODPUT, LABELS, RTT, Verdict, link_of, percent, signed, verdict
+from bentpipe.truth.comparison import CURVE, GOODPUT, LABELS, RTT, Errors, link_of, percent, signed, verdict
 from bentpipe.truth.measuring import quantities
-from bentpipe.truth.side import Store, grid, simulate
+from bentpipe.truth.side import TransferStore, grid, simulate
 from bentpipe.truth.writing import DIGITS, read_rows, stored_rows, write_rows
 
 PAGE = DOCS / "linux-truth.md"
@@ -65,7 +65,7 @@ def take_over(folder: Path) -> None:
     known = {of_dict(row).key: row for row in [*stored_rows(CELLS), *rows]}
     CELLS.parent.mkdir(exist_ok=True)
     write_rows(CELLS, sorted(known.values(), key=lambda row: row["seed"]))
-    store = Store(folder)
+    store = TransferStore(folder)
     new = {of_dict(row).key for row in rows}
     points: list[Row] = [point for point in stored_rows(CURVES) if point["row"] not in new]
     for row in rows:
@@ -126,7 +126,7 @@ def overview(table: Sequence[Row]) -> str:
     return markdown(["<senders", "<quantity", "median error", "<largest that counts", "above 10 %"], lines)
 
 
-def _worst(said: Verdict) -> str:
+def _worst(said: Errors) -> str:
     return f"{percent(said.worst)} ({said.where['sender']}, {link_of(said.where)})" if said.where else "none"
 
 

@@ -26,7 +26,7 @@ from bentpipe.studies.claim import COUNTED, RULE, TRIED, Verdict, does_not_hold
 from bentpipe.studies.declared import every_tolerance
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
 from bentpipe.studies.page import count, plain, row, shown, values
-from bentpipe.studies.places import Kind, Place
+from bentpipe.studies.places import Place, PlaceKind
 from bentpipe.studies.prose import Grid, Items, blocks
 from bentpipe.studies.readings import choice
 from bentpipe.studies.summary import held
@@ -113,7 +113,7 @@ def _listed(paper: Paper, place: Place) -> list[str]:
 
 
 def _title(place: Place) -> str:
-    return f"ours: {place.number}" if place.kind == Kind.OWN else place.title
+    return f"ours: {place.number}" if place.kind == PlaceKind.OWN else place.title
 
 
 def _given(paper: Paper, place: Place) -> dict[str, str]:

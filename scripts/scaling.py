@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import BATCH, share_out
-from bentpipe.sweeps.execution import Batch, Executor, Processes, Threads
+from bentpipe.sweeps.execution import Executor, Processes, RunBatch, Threads
 from bentpipe.sweeps.ray import Ray
 
 
@@ -54,7 +54,7 @@ def seconds(executor: Executor, given: list[Case], batch: int) -> tuple[float, f
     """The time that an executor takes for some runs, in batches of this size, and processor time, s."""
     began, spent = time.perf_counter(), processor_s()
     batches = (
-        Batch(range(at, at + len(some)), some)
+        RunBatch(range(at, at + len(some)), some)
         for at in range(0, len(given), batch)
         if (some := given[at : at + batch])
     )

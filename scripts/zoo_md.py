@@ -21,7 +21,7 @@ import bentpipe as bp
 from bentpipe.breaking.conditions import in_words
 from bentpipe.breaking.goals import GOALS, shown
 from bentpipe.breaking.job import CONFIRM_SEEDS
-from bentpipe.breaking.record import Record, drawn
+from bentpipe.breaking.record import RecordHead, drawn
 from bentpipe.pages.markdown import markdown
 from bentpipe.registry import find
 from bentpipe.truth.writing import DIGITS, read_rows, stored_rows
@@ -67,7 +67,9 @@ def search(folder: Path, names: Sequence[str]) -> None:
 
 def pages() -> dict[Path, str]:
     """The page."""
-    cases = {path.stem: Record.read(path) for path in sorted(ZOO.glob("*.toml"), key=lambda path: path.stem)}
+    cases = {
+        path.stem: RecordHead.read(path) for path in sorted(ZOO.glob("*.toml"), key=lambda path: path.stem)
+    }
     found = {(row["cc"], row["goal"]): row for row in stored_rows(TABLE)}
     searched = [
         entry["id"] for entry in bp.controllers() if {(entry["id"], goal) for goal in GOALS} & set(found)
@@ -107,7 +109,7 @@ def _controllers(found: Mapping[tuple[str, str], dict[str, Any]], names: Sequenc
     return markdown(["<controller", *(f"`{goal}`" for goal in GOALS)], table, spaced=True)
 
 
-def _kernel(cases: dict[str, Record]) -> dict[str, Any]:
+def _kernel(cases: dict[str, RecordHead]) -> dict[str, Any]:
     """What the section about the cases in the kernel says: a table, counts, and releases of Linux."""
     played = {row["case"]: row for row in read_rows(KERNEL)}
     causes = tomllib.loads(md.words(CAUSES))
@@ -146,7 +148,7 @@ def _kernel(cases: dict[str, Record]) -> dict[str, Any]:
     return {"kernel": drawn_up, "counts": counts, "releases": sorted(releases)}
 
 
-def _title(name: str, record: Record) -> str:
+def _title(name: str, record: RecordHead) -> str:
     """The heading of a case."""
     which = name.removeprefix(f"{record.algorithm}-{record.goal}").replace("-", " ")
     return f"{find(record.algorithm.split()[0])['label']}: {record.goal}{which}"

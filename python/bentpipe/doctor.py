@@ -17,7 +17,7 @@ from bentpipe import extras
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckItem:
     """One item of the check.
 
     Attributes:
@@ -39,7 +39,7 @@ class Check:
         return asdict(self)
 
 
-def examine() -> list[Check]:
+def examine() -> list[CheckItem]:
     """Looks for everything that Bentpipe uses."""
     return [
         *(_python(), _core(), *_packages(), *_extras()),
@@ -48,21 +48,21 @@ def examine() -> list[Check]:
     ]
 
 
-def _python() -> Check:
+def _python() -> CheckItem:
     found = platform.python_version() if sys.version_info >= (3, 11) else None
-    return Check("python", found, True, "everything", "install Python 3.11 or later")
+    return CheckItem("python", found, True, "everything", "install Python 3.11 or later")
 
 
-def _core() -> Check:
+def _core() -> CheckItem:
     try:
         module = importlib.import_module("bentpipe._core")
         found = f"{module.__version__}, {os.cpu_count()} processors"
     except ImportError:
         found = None
-    return Check("simulator core", found, True, "everything", "build it: make build")
+    return CheckItem("simulator core", found, True, "everything", "build it: make build")
 
 
-def _packages() -> list[Check]:
+def _packages() -> list[CheckItem]:
     purposes = {
         "numpy": "traces",
         "polars": "tables and result files",
@@ -71,14 +71,14 @@ def _packages() -> list[Check]:
         "jinja2": "study pages",
     }
     return [
-        Check(name, _version(name), True, purpose, f"pip install {name}")
+        CheckItem(name, _version(name), True, purpose, f"pip install {name}")
         for name, purpose in purposes.items()
     ]
 
 
-def _extras() -> list[Check]:
+def _extras() -> list[CheckItem]:
     return [
-        Check(name, _version(name), False, purpose, extras.install(name))
+        CheckItem(name, _version(name), False, purpose, extras.install(name))
         for name, purpose in extras.PACKAGES.items()
     ]
 
@@ -91,7 +91,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _ns2() -> Check:
+def _ns2() -> CheckItem:
     found = None
     for program in ("ns", "ns2"):
         path = shutil.which(program)
@@ -99,22 +99,22 @@ def _ns2() -> Check:
             said = _output([path, "-"], "puts [ns-version]\nexit 0\n")
             found = f"{said or 'found'} at {path}"
             break
-    return Check("ns-2", found, False, "comparing results and speed with ns-2", "apt install ns2")
+    return CheckItem("ns-2", found, False, "comparing results and speed with ns-2", "apt install ns2")
 
 
-def _tshark() -> Check:
+def _tshark() -> CheckItem:
     path = shutil.which("tshark")
     found = (_output([path, "--version"], "") or path) if path is not None else None
-    return Check("tshark", found, False, "comparing captures with results", "apt install tshark")
+    return CheckItem("tshark", found, False, "comparing captures with results", "apt install tshark")
 
 
-def _chromium() -> Check:
+def _chromium() -> CheckItem:
     names = ("chromium", "chromium-browser", "google-chrome")
     found = next((path for path in map(shutil.which, names) if path is not None), None)
-    return Check("chromium", found, False, "looking at pages in tests", "apt install chromium")
+    return CheckItem("chromium", found, False, "looking at pages in tests", "apt install chromium")
 
 
-def _root() -> Check:
+def _root() -> CheckItem:
     from bentpipe.kernel import machine
 
     state = None
@@ -125,26 +125,26 @@ def _root() -> Check:
         who = "root" if os.geteuid() == 0 else "CAP_SYS_ADMIN, CAP_NET_ADMIN"
         state = f"{who}, namespaces" if Path("/proc/self/ns/net").exists() else None
         remedy = "a kernel with network namespaces"
-    return Check("root and namespaces", state, False, "bentpipe emulate; tests marked root", remedy)
+    return CheckItem("root and namespaces", state, False, "bentpipe emulate; tests marked root", remedy)
 
 
-def _tun() -> Check:
+def _tun() -> CheckItem:
     device = Path("/dev/net/tun")
     found = str(device) if device.exists() else None
-    return Check("TUN", found, False, "bentpipe emulate", "load the module: modprobe tun")
+    return CheckItem("TUN", found, False, "bentpipe emulate", "load the module: modprobe tun")
 
 
-def _packet_filter() -> Check:
+def _packet_filter() -> CheckItem:
     from bentpipe.emulation import outside
 
     remedy = (
         "as root, a kernel with nf_tables: modprobe nf_tables nft_masq nft_chain_nat; no program is needed"
     )
     found = "nf_tables" if outside.packet_filter() else None
-    return Check("packet filter", found, False, "bentpipe emulate --nat", remedy)
+    return CheckItem("packet filter", found, False, "bentpipe emulate --nat", remedy)
 
 
-def _kernel() -> list[Check]:
+def _kernel() -> list[CheckItem]:
     """Checks for controllers in the kernel's TCP: the needs of this machine and of the build."""
     from bentpipe.kernel import machine
 
@@ -161,7 +161,7 @@ def _kernel() -> list[Check]:
     mount = "--pin mounts it; or: mount -t bpf bpf /sys/fs/bpf"
     qemu_for = "traces of the kernel's own algorithms"
     return [
-        Check(name, found, False, purpose, remedy)
+        CheckItem(name, found, False, purpose, remedy)
         for name, found, purpose, remedy in (
             ("kernel", machine.release(), verb, "run Linux 6.1 or later"),
             ("kernel support", built.get("reason") if built.get("ok") else None, verb, rebuild),

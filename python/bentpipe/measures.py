@@ -44,7 +44,7 @@ LIVES = (
 
 
 @dataclass(frozen=True)
-class Measure:
+class MeasureRow:
     """The meaning of a column.
 
     Attributes:
@@ -121,54 +121,54 @@ def _share_of_sent(column: str) -> tuple[Sequence[str], Callable[[], pl.Expr]]:
 
 
 _ROWS = (
-    Measure("goodput_bps", "goodput", "more", None, "goodput", "Mbit/s", 1e-6),
-    Measure("rtt_p95_s", "p95 RTT", "less", None, "rtt_p95", "ms", 1e3),
-    Measure("rtt_p50_s", "median RTT", "less", None, "rtt_p50", "ms", 1e3),
-    Measure("lost", "packets lost", "less", 1.0, "loss", "%", 100.0, *_share_of_sent("dropped_packets")),
-    Measure(
+    MeasureRow("goodput_bps", "goodput", "more", None, "goodput", "Mbit/s", 1e-6),
+    MeasureRow("rtt_p95_s", "p95 RTT", "less", None, "rtt_p95", "ms", 1e3),
+    MeasureRow("rtt_p50_s", "median RTT", "less", None, "rtt_p50", "ms", 1e3),
+    MeasureRow("lost", "packets lost", "less", 1.0, "loss", "%", 100.0, *_share_of_sent("dropped_packets")),
+    MeasureRow(
         "resent", "packets retransmitted", "less", 1.0, "retransmitted", "%", 100.0,
         *_share_of_sent("retransmitted_packets"),
     ),
-    Measure("completion_s", "completion time", "less", None, "completion", "s", aggregate=_mean_if_all),
-    Measure("jain", "Jain's index", "more", 1.0, "jain"),
-    Measure(
+    MeasureRow("completion_s", "completion time", "less", None, "completion", "s", aggregate=_mean_if_all),
+    MeasureRow("jain", "Jain's index", "more", 1.0, "jain"),
+    MeasureRow(
         "jain_own", "Jain's index of its own flows", "more", 1.0, "jain_own",
         needs=("goodput_bps",), aggregate=_jain_of_several,
     ),
-    Measure("utilisation", "link utilisation", "more", 1.0, "utilisation", "%", 100.0),
-    Measure("timeouts", "timeouts per flow", "less", None, "timeouts"),
-    Measure(
+    MeasureRow("utilisation", "link utilisation", "more", 1.0, "utilisation", "%", 100.0),
+    MeasureRow("timeouts", "timeouts per flow", "less", None, "timeouts"),
+    MeasureRow(
         "power_bps2", "power (goodput by mean RTT)", "more", None, "power", "Mbit/s²", 1e-6,
         needs=("goodput_bps", "rtt_mean_s"), aggregate=_power,
     ),
-    Measure("queueing_p95_s", "p95 queueing delay", "less"),
-    Measure("rtt_mean_s", "mean RTT", "less"),
-    Measure("rtt_min_s", "smallest RTT", "less"),
-    Measure("rtt_s", "RTT", "less"),
-    Measure("srtt_s", "smoothed RTT", "less"),
-    Measure("completion_mean_s", "mean completion time", "less"),
-    Measure("completion_p50_s", "median completion time", "less"),
-    Measure("completion_p95_s", "p95 completion time", "less"),
-    Measure("completion_p99_s", "p99 completion time", "less"),
-    Measure("share", "share of the goodput", "more", 1.0),
-    Measure("rtt_ratio", "ratio of the round trips", "less"),
-    Measure("cwnd_mean_segments", "mean window", "more"),
+    MeasureRow("queueing_p95_s", "p95 queueing delay", "less"),
+    MeasureRow("rtt_mean_s", "mean RTT", "less"),
+    MeasureRow("rtt_min_s", "smallest RTT", "less"),
+    MeasureRow("rtt_s", "RTT", "less"),
+    MeasureRow("srtt_s", "smoothed RTT", "less"),
+    MeasureRow("completion_mean_s", "mean completion time", "less"),
+    MeasureRow("completion_p50_s", "median completion time", "less"),
+    MeasureRow("completion_p95_s", "p95 completion time", "less"),
+    MeasureRow("completion_p99_s", "p99 completion time", "less"),
+    MeasureRow("share", "share of the goodput", "more", 1.0),
+    MeasureRow("rtt_ratio", "ratio of the round trips", "less"),
+    MeasureRow("cwnd_mean_segments", "mean window", "more"),
 )  # fmt: skip
-MEASURES: Mapping[str, Measure] = {measure.column: measure for measure in _ROWS}
+MEASURES: Mapping[str, MeasureRow] = {measure.column: measure for measure in _ROWS}
 """Every measure by its column."""
-REPORTED: Mapping[str, Measure] = {measure.name: measure for measure in _ROWS if measure.name}
+REPORTED: Mapping[str, MeasureRow] = {measure.name: measure for measure in _ROWS if measure.name}
 """The measures of reports by their names there."""
 
 #: Beginnings of the names of columns in which less is better, for columns that the table lacks.
 _LESS = ("queue", "rtt", "completion", "dropped", "retransmitted")
 
 
-def measure(column: str) -> Measure:
+def measure(column: str) -> MeasureRow:
     """The measure of a column; for one that the table lacks, a measure derived from its name."""
     if column in MEASURES:
         return MEASURES[column]
     base = column.rpartition(".")[2]
-    return MEASURES.get(base) or Measure(column, base, "less" if base.startswith(_LESS) else "more")
+    return MEASURES.get(base) or MeasureRow(column, base, "less" if base.startswith(_LESS) else "more")
 
 
 def of_flows(column: str, flows: pl.DataFrame) -> pl.Expr | None:
@@ -178,7 +178,7 @@ def of_flows(column: str, flows: pl.DataFrame) -> pl.Expr | None:
     """
     import polars as pl
 
-    found = MEASURES.get(column, Measure(column, column, "more"))
+    found = MEASURES.get(column, MeasureRow(column, column, "more"))
     if not set(found.needs or [column]) <= set(flows.columns):
         return None
     return pl.col(column).cast(pl.Float64).mean() if found.aggregate is None else found.aggregate()

@@ -9,7 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import measures, stats, terminal, units
-from bentpipe.doctor import Check
+from bentpipe.doctor import CheckItem
 from bentpipe.measures import LOSSY
 from bentpipe.registry import GRADES, allowed
 from bentpipe.relays import NONE
@@ -438,7 +438,7 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def show_checks(checks: Sequence[Check]) -> None:
+def show_checks(checks: Sequence[CheckItem]) -> None:
     """The state of each item, and the remedy if it does not work."""
     columns: list[Column] = [
         ("<what", lambda check: check.name),

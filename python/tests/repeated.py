@@ -7,13 +7,13 @@ import json
 import polars as pl
 from forms import form
 
-from bentpipe.studies.study import Plan, Study
+from bentpipe.studies.study import Study, StudyPlan
 from bentpipe.sweeps.engine import work_off
 
 EVERY = form(4, 1)
 
 
-def same_again(study: Study, plan: Plan, runs: pl.DataFrame) -> bool:
+def same_again(study: Study, plan: StudyPlan, runs: pl.DataFrame) -> bool:
     """Do `runs` have what is run and measured anew, in this process and without drawing anything?
 
     The quick form repeats every fourth run.

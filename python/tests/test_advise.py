@@ -228,8 +228,8 @@ def test_a_download_is_start_up_and_has_no_standing_loss() -> None:
 
 
 def test_runs_become_shorter_until_five_seeds_fit_the_budget() -> None:
-    whole = schedule.Plan(60, schedule.MOST_SEEDS, 60)
-    assert schedule.shorter(whole, 0.1, 6.0, 15) == schedule.Plan(60, schedule.MOST_SEEDS, 30)
+    whole = schedule.Schedule(60, schedule.MOST_SEEDS, 60)
+    assert schedule.shorter(whole, 0.1, 6.0, 15) == schedule.Schedule(60, schedule.MOST_SEEDS, 30)
     assert schedule.shorter(whole, 0.6, 1e3, 15).run_s == schedule.LEAST_TRIPS * 0.6
     assert schedule.shorter(whole, 0.01, 1e3, 15).run_s == schedule.LEAST_RUN_S
     assert str(schedule.read("34x3x30s+8")) == "34x3x30s+8"

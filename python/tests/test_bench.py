@@ -15,7 +15,7 @@ import pytest
 
 from bentpipe import _core, bench, ns2
 from bentpipe.bench import page
-from bentpipe.bench.cases import CASES, Case, chosen
+from bentpipe.bench.cases import CASES, BenchCase, chosen
 from bentpipe.bench.measure import here, measure, there
 from bentpipe.bench.page import data, rows, tables
 from bentpipe.pages.markdown import markdown
@@ -213,19 +213,19 @@ def test_every_case_is_a_correct_scenario_and_ns2_can_follow_where_it_is_to(key:
         assert "Agent/TCP/Sack1" in ns2.script(few, scheduler="Splay")
 
 
-TINY = Case("", "e", quick="4 s", quick_runs=1)
+TINY = BenchCase("", "e", quick="4 s", quick_runs=1)
 
 
 def test_packets_are_those_that_reach_the_application_in_order() -> None:
     # Slow start from one segment doubles every half second; a window takes a quarter of a second to arrive.
     # After 3.6 s those of seven rounds have, 1 + 2 + ... + 64, and the 128 of the eighth are on their way.
-    found = here(Case("", "e", quick="3.6 s"), quick=True)
+    found = here(BenchCase("", "e", quick="3.6 s"), quick=True)
     assert found["packets"] == 127
     assert found["cpu_s"] > 0.0
 
 
 def test_several_runs_are_one_measurement_with_seeds_that_follow_each_other() -> None:
-    case = Case("", "e", quick="4 s", quick_runs=3)
+    case = BenchCase("", "e", quick="4 s", quick_runs=3)
     assert [s.seed for s in case.scenarios(quick=True)] == [1, 2, 3]
     assert here(case, quick=True)["packets"] == 3 * here(TINY, quick=True)["packets"]
 

@@ -19,14 +19,14 @@ from bentpipe.breaking.conditions import PARTS, Bounds, Change, Conditions, in_w
 from bentpipe.breaking.goals import GOALS
 from bentpipe.breaking.mechanism import sentence
 from bentpipe.breaking.observation import capacity, cross, floor, longest_gap, outages, standing
-from bentpipe.breaking.record import Record, again
-from bentpipe.breaking.search import BATCH, Choice, Number, Point, Search
+from bentpipe.breaking.record import RecordHead, again
+from bentpipe.breaking.search import BATCH, Between, OneOf, Point, Search
 from bentpipe.breaking.shrink import shrink
 from bentpipe.breaking.trials import Algorithm, Pair
 from bentpipe.progress import State
 
 needs_cmaes = pytest.mark.skipif(importlib.util.find_spec("cmaes") is None, reason="cmaes is not installed")
-SPACE = [Number("x", 1.0, 1000.0, log=True), Number("y", -1.0, 1.0), Choice("c", ("a", "b", "d"))]
+SPACE = [Between("x", 1.0, 1000.0, log=True), Between("y", -1.0, 1.0), OneOf("c", ("a", "b", "d"))]
 
 
 def hill(point: Point) -> float:
@@ -39,7 +39,7 @@ def climb(
     batches: int,
     seed: int,
     score: Callable[[Point], float] = hill,
-    space: Sequence[Number | Choice] = SPACE,
+    space: Sequence[Between | OneOf] = SPACE,
 ) -> tuple[float, Point]:
     """The highest score of a search, and its point."""
     search = Search(space, seed)
@@ -286,7 +286,7 @@ def test_an_answer_is_written_and_its_file_gives_the_same_number_again(
     written = found.write(tmp_path)
     assert [path.name for path in written] == ["found.toml", "found.svg"]
     assert again(written[0]) == found.measured.value
-    head = Record.read(written[0])
+    head = RecordHead.read(written[0])
     assert (head.algorithm, head.goal, head.yardstick) == ("copa", "slow", "reno")
     assert head.where == found.where != ""
     run = bp.run(written[0])
@@ -332,7 +332,7 @@ def test_a_search_needs_something_to_vary_and_choices_alone_will_do() -> None:
     fixed: dict[str, Any] = {"rate": "1 Mbit/s", "rtt": "20 ms", "buffer": "1 bdp", "duration": "5 s"}
     with pytest.raises(bp.ScenarioError, match="nothing is left to vary"):
         bp.break_("reno", without=tuple(PARTS), **fixed)
-    _, point = climb(12, 1, lambda point: float(point["c"] == "b"), [Choice("c", ("a", "b", "d"))])
+    _, point = climb(12, 1, lambda point: float(point["c"] == "b"), [OneOf("c", ("a", "b", "d"))])
     assert point["c"] == "b"
 
 
@@ -369,11 +369,11 @@ ZOO = sorted((Path(__file__).parents[2] / "scenarios" / "zoo").glob("*.toml"))
 
 @pytest.mark.parametrize("path", ZOO, ids=lambda path: path.stem)
 def test_a_case_of_the_zoo_comes_out_to_the_digit(path: Path) -> None:
-    head = Record.read(path)
+    head = RecordHead.read(path)
     assert again(path) == head.value
     assert GOALS[head.goal].fails(head.value)
 
 
 def test_the_zoo_has_twenty_cases_of_ten_algorithms() -> None:
     assert len(ZOO) >= 20
-    assert len({Record.read(path).algorithm for path in ZOO}) >= 10
+    assert len({RecordHead.read(path).algorithm for path in ZOO}) >= 10

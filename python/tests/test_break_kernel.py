@@ -14,7 +14,7 @@ from kernel_link import MARKS
 from bentpipe.breaking.conditions import Change, Conditions, scenario
 from bentpipe.breaking.observation import outages
 from bentpipe.breaking.real import LEAD_S, delayed
-from bentpipe.breaking.record import Record, read
+from bentpipe.breaking.record import RecordHead, read
 from bentpipe.breaking.replay import Replayed, share, unplayable, with_linux
 from bentpipe.truth.transfer import instants
 
@@ -74,7 +74,7 @@ def test_a_case_that_cannot_be_played_has_a_reason() -> None:
 
 
 def replayed(values: list[float], fails: int) -> Replayed:
-    return Replayed("bbr-slow", Record.read(ZOO / "bbr-slow.toml"), "kernel:bbr", None, values, fails)
+    return Replayed("bbr-slow", RecordHead.read(ZOO / "bbr-slow.toml"), "kernel:bbr", None, values, fails)
 
 
 def test_more_than_half_of_the_seeds_confirm_a_case() -> None:
@@ -89,7 +89,7 @@ def test_a_simulation_with_the_options_of_linux_need_not_fail() -> None:
     """The pulses of this case come at the least timeout of 1 s; Linux has 200 ms."""
     pair, made = read(ZOO / "reno-attack.toml")
     found = with_linux(pair, made, 1)
-    assert Record.read(ZOO / "reno-attack.toml").value < 0.001
+    assert RecordHead.read(ZOO / "reno-attack.toml").value < 0.001
     assert found is not None and found > 0.5
 
 
@@ -118,7 +118,7 @@ class TestKernel:
         (row,) = answer["cases"]
         assert (row["sender"], row["seeds"], row["confirmed"]) == ("agent:leocc", 1, True)
         assert 0 <= row["kernel"] < 0.2 and 0 <= row["linux"] < 0.2
-        assert row["simulated"] == Record.read(ZOO / "leocc-harm.toml").value
+        assert row["simulated"] == RecordHead.read(ZOO / "leocc-harm.toml").value
         assert "Reno beside LeoCC delivers" in row["where"]
         assert answer["share"] == "the kernel confirms 1 of 1 cases that were played"
         (kept,) = csv.DictReader((tmp_path / "kernel.csv").read_text().splitlines())

@@ -140,6 +140,14 @@ def test_its_exceptions_reach_the_caller(my):
         bp.run_many([bp.Scenario(links={"sat": LINK}, flows=[flow], duration="5 s")])
 
 
+def test_a_key_that_is_nearly_right_is_named():
+    def on_ack(self, flow, ack):
+        self.cwnd += ack["acked"] / flow["rtt_min"]
+
+    with pytest.raises(bp.ControllerError, match=r"KeyError: 'rtt_min' .* did you mean rtt_min_s.*\?$"):
+        run_with(on_ack=on_ack)
+
+
 def run_with(duration="5 s", **methods):
     """A run of a controller that does nothing, with these methods in place of its own."""
     mine = {"on_ack": lambda self, flow, ack: None, "on_congestion": lambda self, flow, why: None, **methods}

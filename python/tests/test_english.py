@@ -25,7 +25,7 @@ def test_phrases_are_found_in_prose_docstrings_and_comments(english: ModuleType,
     assert len(english.found("told", "python", lines)) == 1  # neither the name nor the text
     assert len(english.found("so many", "python", lines)) == 1
     assert len(english.found("What/Which/How ...", "python", lines)) == 1
-    long = english.Line(tmp_path / "x.rs", 3, "    // " + "x" * 110)
+    long = english.ProseLine(tmp_path / "x.rs", 3, "    // " + "x" * 110)
     assert len(english.found(english.LONG, "rust", [long])) == 1
     readme = [line.text for line in english.pages() if line.path.name == "README.md"]
     assert any("laboratory" in text for text in readme) and not any("make study  " in text for text in readme)
@@ -39,7 +39,7 @@ def test_more_than_the_number_fails_and_no_update_raises_it(
 ) -> None:
     place = tmp_path / "english.toml"
     monkeypatch.setattr(english, "FILE", place)
-    line = english.Line(english.ROOT / "docs" / "x.md", 7, "So many words, so many things.")
+    line = english.ProseLine(english.ROOT / "docs" / "x.md", 7, "So many words, so many things.")
     monkeypatch.setattr(english, "AREAS", {"pages": lambda: [line]})
     text = '["so many"]\nbetter = "n"\npages = {}\n'
     for most, status in ((1, 1), (2, 0), (5, 0)):

@@ -14,7 +14,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.evaluation.assessment import EXPERIMENTS
 from bentpipe.evaluation.criteria import CRITERIA
-from bentpipe.evaluation.experiment import Experiment
+from bentpipe.evaluation.experiment import SuiteExperiment
 from bentpipe.evaluation.plan import contenders, plan, run_plan
 
 RFC = "RFC 9743"
@@ -60,7 +60,7 @@ def evaluated(
     """An evaluation by some experiments, with these values of their settings only."""
     all_ = contenders(algorithm)
 
-    def few(experiment: Experiment) -> Experiment:
+    def few(experiment: SuiteExperiment) -> SuiteExperiment:
         kept = [
             setting
             for setting in experiment.settings("full")

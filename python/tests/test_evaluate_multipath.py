@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
-from bentpipe.evaluation.experiment import Experiment
+from bentpipe.evaluation.experiment import SuiteExperiment
 from bentpipe.evaluation.multipath import FAILOVER, SHARED
 from bentpipe.evaluation.plan import contenders, plan, run_plan
 
 
-def evaluated(algorithm: object, *experiments: Experiment, seeds: int = 2) -> bp.Evaluation:
+def evaluated(algorithm: object, *experiments: SuiteExperiment, seeds: int = 2) -> bp.Evaluation:
     """The quick set-ups."""
     all_ = contenders(algorithm)
     chosen = [dataclasses.replace(one, seeds={"quick": seeds}) for one in experiments]

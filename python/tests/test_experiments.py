@@ -12,7 +12,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import experiments
-from bentpipe.experiments.table import Key, Table
+from bentpipe.experiments.table import Key, TableExperiment
 from bentpipe.progress import State
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted
@@ -29,7 +29,7 @@ class Numbers:
     sent: float
 
 
-class Small(Table[Numbers]):
+class Small(TableExperiment[Numbers]):
     """Two runs a row, over a link of 1 Mbit/s."""
 
     name = "small"
@@ -107,7 +107,7 @@ def test_an_experiment_has_the_name_under_which_it_is_listed(name: str) -> None:
 @pytest.mark.parametrize("name", ["buffers", "leo", "satellite-2026"])
 def test_quick_runs_are_correct_and_part_of_the_full_ones(name: str, tmp_path: Path) -> None:
     quick, full = (experiments.load(name)(tmp_path, quick=quick) for quick in (True, False))
-    assert isinstance(quick, Table) and isinstance(full, Table)
+    assert isinstance(quick, TableExperiment) and isinstance(full, TableExperiment)
     quick.lines.mkdir(parents=True)
     keys = full.keys()
     assert set(quick.keys()) < set(keys)
@@ -162,7 +162,7 @@ def test_a_failed_run_is_named_and_the_other_rows_are_in_the_table(
 def test_the_table_of_buffers_is_that_of_todays_simulator_and_no_queue_exceeds_its_limit() -> None:
     docs = Path(__file__).parents[2] / "docs"
     buffers = experiments.load("buffers")(docs)
-    assert isinstance(buffers, Table)
+    assert isinstance(buffers, TableExperiment)
     rows = {(row.path, row.cc, row.seed): row for row in buffers.read()}
     assert set(rows) == {tuple(key) for key in buffers.keys()}
     for cc in ("cubic", "star", "vegas"):

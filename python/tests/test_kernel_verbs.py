@@ -251,7 +251,9 @@ def test_a_killed_agent_can_be_detached(place: Path, fake: dict[str, Any]) -> No
 def test_the_number_of_a_dead_agent_may_be_anothers(place: Path) -> None:
     """A record with our own number, but another time: this process must live on."""
     place.mkdir()
-    record = records.Record(choose("reno"), pid=os.getpid(), began=records.started(os.getpid()) - 1)
+    record = records.AttachedController(
+        choose("reno"), pid=os.getpid(), began=records.started(os.getpid()) - 1
+    )
     record.write()
     assert attach.detach(record) == []
 

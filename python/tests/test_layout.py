@@ -1,4 +1,4 @@
-"""The house: no circles of files, no two types of one name in a crate, one path from a scenario to a run.
+"""The house: no circles of files, no two types of one name, one path from a scenario to a run.
 
 A citation of the present version, too.
 """
@@ -144,6 +144,16 @@ def test_no_two_types_of_a_crate_share_a_name(crate: str) -> None:
             where[found].append(name)
     assert len(where) > 20
     assert {name: places for name, places in where.items() if len(places) > 1} == {}
+
+
+def test_no_two_classes_of_the_package_share_a_name() -> None:
+    homes = defaultdict(list)
+    for path in [*PACKAGE.rglob("*.py"), *(ROOT / "scripts").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(str(path.relative_to(ROOT)))
+    assert len(homes) > 300
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}
 
 
 def test_the_citation_has_the_version_and_the_licence_of_the_manifest() -> None:

@@ -32,7 +32,7 @@ PAGE = live.LivePage(
         live.LiveChart("Window.", "cwnd, segments", live.Family("cwnd/", most=2)),
         live.LiveChart("Lateness.", "lateness, ms", [live.Series("late", "99 %", 1e3)], log=True),
     ],
-    readings=[live.Reading("rate", "rate", "Mbit/s", 1e-6)],
+    readings=[live.BoardNumber("rate", "rate", "Mbit/s", 1e-6)],
     rank="bytes/",
 )
 
@@ -53,7 +53,7 @@ def told(history: History) -> Iterator[tuple[str, Any] | None]:
     return history.events(0.01)
 
 
-def ask(shown: live.Shown, path: str = "/", **headers: str) -> tuple[int, http.client.HTTPMessage, str]:
+def ask(shown: live.ServedPage, path: str = "/", **headers: str) -> tuple[int, http.client.HTTPMessage, str]:
     connection = http.client.HTTPConnection(shown.address.removeprefix("http://").rstrip("/"), timeout=20)
     try:
         connection.putrequest("GET", path, skip_host="Host" in headers)

@@ -22,7 +22,7 @@ from bentpipe.measured import draws, estimate, hypotheses, iperf3, transfers
 from bentpipe.measured.draws import Possible
 from bentpipe.measured.fitting import Fitting
 from bentpipe.measured.hypotheses import BURSTS, FADES, INDEPENDENT, Watched
-from bentpipe.measured.population import Points, Source, effective, populate, systematic, uniform
+from bentpipe.measured.population import Points, PointSource, effective, populate, systematic, uniform
 from bentpipe.measured.said import ends, typical
 from bentpipe.measured.transfers import RUN, Played, differences, log_fit, scenario
 from bentpipe.plain import Model
@@ -100,12 +100,14 @@ def raw(asked: bp.Scenario) -> _core.RawResult:
     return found
 
 
-def upload(link: Played, cc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> transfers.Test:
+def upload(link: Played, cc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> transfers.IperfTest:
     """iperf3's JSON of an upload over a link, as the kernel would tell it."""
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "scripts")
     import advise_files
 
-    asked = transfers.Test(Path(), cc, cc, 1, False, 0.0, 60.0, 1e6, (1e6,) * 60, False, 0, None, (None,))
+    asked = transfers.IperfTest(
+        Path(), cc, cc, 1, False, 0.0, 60.0, 1e6, (1e6,) * 60, False, 0, None, (None,)
+    )
     run = dataclasses.replace(scenario(asked, link, 60.0), record=bp.Record("1 s", segments=True))
     place = tmp_path / "iperf3.json"
     place.write_text(json.dumps(advise_files.report(bp.run(run), cc)))
@@ -154,7 +156,7 @@ def test_a_silence_is_chance_and_moves_no_other_quantity(
     def link(seed: int) -> Played:
         return Played("611 kbit/s", 0.026, "4 packets", [bp.GilbertElliott(4.4e-4, 1 / 14)], 1.0, seed)
 
-    def silent(test: transfers.Test) -> int:
+    def silent(test: transfers.IperfTest) -> int:
         assert test.intervals is not None
         return int((~test.intervals.alive).sum())
 
@@ -380,7 +382,7 @@ def test_a_simulated_truth_is_in_most_ranges(probes: int, monkeypatch: pytest.Mo
         assert sum(one[name] for one in held) >= 2
 
 
-def every(chain: hypotheses.Chain, count: int) -> dict[tuple[bool, ...], float]:
+def every(chain: hypotheses.LossChain, count: int) -> dict[tuple[bool, ...], float]:
     """The probability of each sequence of losses, summed over all sequences of states."""
     stay = np.array([[1 - chain.begins[0], chain.begins[0]], [chain.ends[0], 1 - chain.ends[0]]])
     start = np.array([1 - chain.in_bad[0], chain.in_bad[0]])
@@ -464,7 +466,7 @@ def test_populations_find_a_law_that_is_known() -> None:
     def fit(points: Points) -> np.ndarray[Any, np.dtype[np.float64]]:
         return np.where(points.kind == 1, np.log(3.0), 0.0) - 0.5 * ((points.at[:, 0] - 0.7) / 0.02) ** 2
 
-    first: Source = uniform(2, 2, random)
+    first: PointSource = uniform(2, 2, random)
     found = populate(first, first.log_density, fit, [1, 1], [400, 400, 400], random)
     weights = found.weights()
     assert effective(weights) > 200

@@ -49,11 +49,11 @@ def test_what_was_saved_is_of_the_path(monkeypatch) -> None:
 
 
 def test_claims_follow_from_rows() -> None:
-    blank = dict.fromkeys((f.name for f in dataclasses.fields(measure.Measured)), 1.0)
+    blank = dict.fromkeys((f.name for f in dataclasses.fields(measure.SatelliteNumbers)), 1.0)
 
     def rows(cc: str, start_mb: float) -> list:
         return [
-            measure.Measured(
+            measure.SatelliteNumbers(
                 **{**blank, "path": path, "cc": cc, "seed": seed, "start_mb": start_mb + seed / 9}
             )
             for path in claims.LABELS

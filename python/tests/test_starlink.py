@@ -205,7 +205,7 @@ def test_measured_transfers_have_the_capacity_of_their_neighbours(measured) -> N
     assert seen.again["settled"] == pytest.approx([213 / 21306.8], rel=1e-4)
 
 
-def simulated(setting: model.Setting) -> experiment.Tests:
+def simulated(setting: model.SenderSetting) -> experiment.Tests:
     """Two runs of a setting."""
     cases = setting.cases(range(1, 3))
     rows = [
@@ -215,14 +215,14 @@ def simulated(setting: model.Setting) -> experiment.Tests:
 
 
 def test_simulated_tests_are_shares_of_what_udp_would_get() -> None:
-    slow = model.Setting("bbr", "S", loss=1e-4, rate=5e6, length_s=30.0)
+    slow = model.SenderSetting("bbr", "S", loss=1e-4, rate=5e6, length_s=30.0)
     found = simulated(slow)
     assert all(0.3 < share < 0.66 for share in found.share)  # of 65 % of the rate
     scenario = slow.scenario(2)
     assert scenario.links["starlink"].queue.limit == "2.5 bdp"
     result = bp.run(scenario)
     assert found.slots_bps[1].mean() == pytest.approx(result.flows["goodput_bps"][0], rel=0.02)
-    window = simulated(model.Setting("bbr", "D", window="10 kB", rate=5e6, length_s=30.0))
+    window = simulated(model.SenderSetting("bbr", "D", window="10 kB", rate=5e6, length_s=30.0))
     assert window.pooled(50) < found.pooled(50)
 
 
@@ -291,7 +291,7 @@ def test_both_directions_at_once_are_those_of_the_preset(tmp_path, monkeypatch) 
 def test_the_race_has_every_end_for_each_algorithm(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(model, "LENGTH_S", 5.0)
     monkeypatch.setattr(model, "RACED", {"BBR": "bbr"})
-    (table,) = model.Race(tmp_path, quick=True).run()
+    (table,) = model.StarlinkRace(tmp_path, quick=True).run()
     heads, row = table.read_text().splitlines()
     assert heads.startswith('algorithm,"D, 6e-6",') and heads.endswith('"sent again, D, 2e-5",uplink')
     assert row.startswith("BBR,") and len(row.split(",")) == 9
@@ -335,7 +335,7 @@ def test_the_model_is_validated_day_by_day(measured, tmp_path, monkeypatch) -> N
 def test_a_table_is_a_csv_file_and_a_part_of_the_page(tmp_path: Path) -> None:
     page = tmp_path / "starlink.md"
     page.write_text("<!-- starlink_race -->\nold\n<!-- end starlink_race -->\nrest\n")
-    put(model.Race(tmp_path), "starlink_race", [["algorithm", "D, 6e-6"], ["BBR", "84"]])
+    put(model.StarlinkRace(tmp_path), "starlink_race", [["algorithm", "D, 6e-6"], ["BBR", "84"]])
     text = page.read_text()
     assert "| BBR | 84 |" in text and "old" not in text and text.endswith("rest\n")
     assert (tmp_path / "validation" / "starlink_race.csv").read_text() == 'algorithm,"D, 6e-6"\nBBR,84\n'
@@ -343,4 +343,4 @@ def test_a_table_is_a_csv_file_and_a_part_of_the_page(tmp_path: Path) -> None:
 
 def test_the_race_names_algorithms_that_there_are() -> None:
     for cc in model.RACED.values():
-        model.Setting(cc, "D").scenario(1).check()
+        model.SenderSetting(cc, "D").scenario(1).check()

@@ -13,7 +13,7 @@ from bentpipe import _core, studies
 from bentpipe.papers.a_liad import claims, setup
 from bentpipe.papers.a_liad.measure import measure
 from bentpipe.studies.claim import at_least, at_most
-from bentpipe.studies.design import BASE, FITTED, Evidence, Replication, Size, Variant
+from bentpipe.studies.design import BASE, FITTED, Origin, Replication, Size, Variant
 from bentpipe.studies.judge import evaluate, linearity, sensitivity
 from bentpipe.studies.study import Case
 
@@ -45,7 +45,7 @@ def test_modes_have_enough_seeds():
 
 def test_the_set_up_is_the_papers():
     assert setup.BASE.bdp(10.0, 0.6) == pytest.approx(701, abs=0.1)
-    run = setup.Run("friend", "a-liad", 0.6, 0.0)
+    run = setup.RunKey("friend", "a-liad", 0.6, 0.0)
     scenario = setup.BASE.scenario(run, 1, trace=False)
     flows = scenario["flow"]
     assert [f["cc"] for f in flows] == ["a-liad"] + ["reno"] * 5
@@ -61,16 +61,16 @@ def test_the_first_slow_start_ends_where_link_and_queue_are_full():
     # 10 Mbit/s for 600 ms are 701 packets of 1070 bytes, and the queue holds as many.
     assert setup.BASE.window_packets() == 1402
     assert setup.BASE.changed(buffer_bdp=0.0).window_packets() == 751
-    flow = setup.BASE.scenario(setup.Run("start-up", "cubic", 0.6, 0.0), 1, trace=False)["flow"][0]
+    flow = setup.BASE.scenario(setup.RunKey("start-up", "cubic", 0.6, 0.0), 1, trace=False)["flow"][0]
     assert flow["initial_ssthresh"] == 1402
     assert "receive_window" not in flow  # TCP/Linux of ns-2 bounds its congestion window only
     bounded = setup.BASE.changed(bounded=True)
-    flow = bounded.scenario(setup.Run("start-up", "cubic", 0.6, 0.0), 1, trace=False)["flow"][0]
+    flow = bounded.scenario(setup.RunKey("start-up", "cubic", 0.6, 0.0), 1, trace=False)["flow"][0]
     assert flow["receive_window"] == "1402 segments"
 
 
 def test_the_rivals_are_the_modules_of_ns2():
-    run = setup.Run("start-up", "cubic", 0.6, 0.0)
+    run = setup.RunKey("start-up", "cubic", 0.6, 0.0)
 
     def controller(cc: str) -> dict[str, object]:
         found: dict[str, object] = setup.BASE.scenario(replace(run, cc=cc), 1, trace=False)["flow"][0]["cc"]
@@ -86,13 +86,13 @@ def test_the_rivals_are_the_modules_of_ns2():
 
 def test_a_queue_holds_a_bdp_or_the_fifty_packets_of_ns2():
     def packets(rtt_s: float) -> int:
-        return setup.BASE.queue_packets(setup.Run("friend", "cubic", rtt_s, 0.0))
+        return setup.BASE.queue_packets(setup.RunKey("friend", "cubic", rtt_s, 0.0))
 
     assert (packets(0.025), packets(0.6)) == (50, 701)
 
 
 def test_nothing_that_a_search_found_is_in_the_base_or_in_a_reading_without_it():
-    found = {v.name for v in (*setup.VARIANTS, *setup.ONLY_JOINT) if v.evidence == Evidence.FITTED}
+    found = {v.name for v in (*setup.VARIANTS, *setup.ONLY_JOINT) if v.evidence == Origin.FITTED}
     assert found == {"window-1500", "sweep-0.03"}
     resting = {r.name for r in setup.READINGS if found & set(r.variants)}
     assert resting == {FITTED, "outstanding"}
@@ -101,13 +101,13 @@ def test_nothing_that_a_search_found_is_in_the_base_or_in_a_reading_without_it()
 def test_the_rtt_is_as_printed_and_drawn_by_seed_as_a_choice():
     (spread,) = (v.setup for v in setup.VARIANTS if v.name == "rtt-spread")
 
-    def extra(cc: str, seed: int, of: setup.Setup = spread) -> str:
-        run = setup.Run("loss", cc, 0.6, 1e-3)
+    def extra(cc: str, seed: int, of: setup.ALiadSetup = spread) -> str:
+        run = setup.RunKey("loss", cc, 0.6, 1e-3)
         delay: str = of.scenario(run, seed, trace=False)["flow"][0]["extra_delay"]
         return delay
 
     assert {extra("cubic", seed, setup.BASE) for seed in (1, 2)} == {"0.000000 ms"}
-    link = setup.BASE.scenario(setup.Run("loss", "cubic", 0.6, 1e-3), 1, trace=False)["link"]["bottleneck"]
+    link = setup.BASE.scenario(setup.RunKey("loss", "cubic", 0.6, 1e-3), 1, trace=False)["link"]["bottleneck"]
     assert link["delay"] == "300.000000 ms"
     assert len({extra(cc, 1) for cc in setup.ALGORITHMS}) == 1
     assert len({extra("cubic", seed) for seed in range(1, 11)}) == 10

@@ -194,7 +194,7 @@ class PerAck:
 def test_eq_4_per_ack_is_near_a_controller_written_anew_that_knows_no_queue():
     within = setup.BASE.changed(window=round(setup.bdp_packets("GEO", setup.BASE)))
 
-    def rate(of: setup.Setup, cc: str | None = None) -> float:
+    def rate(of: setup.HswaSetup, cc: str | None = None) -> float:
         total = 0.0
         for seed in (1, 2, 3):
             scenario = {**of.scenario("hswa", "GEO", 1e-5, seed), "duration": "60 s"}
@@ -299,7 +299,7 @@ def test_values_of_s_are_shown_and_not_counted():
 
 @pytest.mark.slow
 def test_a_small_study_from_end_to_end(tmp_path):
-    plan = setup.DESIGN.plan_of("quick", setup.Size(2, 2), setup.VARIANTS[:2])
+    plan = setup.DESIGN.plan_of("quick", setup.HswaSize(2, 2), setup.VARIANTS[:2])
     plan = replace(plan, cases=[shorter(case) for case in plan.cases])
     seen = []
     result = studies.run_plan(

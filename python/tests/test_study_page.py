@@ -13,12 +13,12 @@ from bentpipe.stats import Mean
 from bentpipe.studies import claim, draw, page
 from bentpipe.studies.assembly import write
 from bentpipe.studies.prose import Grid, Items, blocks
-from bentpipe.studies.study import Figure, Outcome, Plan, Report, Section, Study, Table
+from bentpipe.studies.study import Figure, Outcome, Report, Section, Study, StudyPlan, Table
 
 NASTY = '<script>alert("x")</script> & <b>'
 
 
-def synthetic(mode: str = "quick") -> tuple[Study, Plan, Outcome, Report]:
+def synthetic(mode: str = "quick") -> tuple[Study, StudyPlan, Outcome, Report]:
     """A study about nothing whose every text is hostile."""
     fig, (ax,) = draw.figure(1.5)
     ax.plot([0, 1], [0, 1], label="a < b")
@@ -30,7 +30,7 @@ def synthetic(mode: str = "quick") -> tuple[Study, Plan, Outcome, Report]:
     )
     return (
         study,
-        Plan(mode, [], {"note": NASTY}),
+        StudyPlan(mode, [], {"note": NASTY}),
         Outcome(runs, pl.DataFrame(), 10, 0.5, [NASTY]),
         Report(
             [one],

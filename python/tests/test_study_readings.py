@@ -16,7 +16,7 @@ from toy_study import choices
 from bentpipe import studies
 from bentpipe.studies import design, readings, tables
 from bentpipe.studies.claim import Claim, number
-from bentpipe.studies.design import UNSET, Choices, Design, Evidence, Reading, change, changed, clash, where
+from bentpipe.studies.design import UNSET, Choices, Design, Origin, Reading, change, changed, clash, where
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Setup(Choices):
 BASE = Setup(options={"star": {"aen": True}})
 variant = partial(choices.variant, base=BASE)
 BUFFER = variant("buffer", "a buffer of 100", where(part="queue"), buffer=100)
-SHORT = variant("short", "a buffer of 10", buffer=10, evidence=Evidence.DEFAULT, source="ns-2's default.")
-WINDOW = variant("window", "a window of 9", where(part="loss"), window=9, evidence=Evidence.FITTED)
+SHORT = variant("short", "a buffer of 10", buffer=10, evidence=Origin.DEFAULT, source="ns-2's default.")
+WINDOW = variant("window", "a window of 9", where(part="loss"), window=9, evidence=Origin.FITTED)
 BOTH = variant("both", "both, and ECN", buffer=100, window=9, flow={"ecn": True})
 AEN = variant("aen", "no AEN", options={"star": {"aen": False}})
 GAIN = variant("gain", "a gain of 2", options={"star": {"aen": True, "gain": 2}})

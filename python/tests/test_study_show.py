@@ -15,7 +15,7 @@ from bentpipe.cli import application
 from bentpipe.plot import sized
 from bentpipe.studies import claim, declared, show
 from bentpipe.studies.laboratory import assembly
-from bentpipe.studies.places import Kind, Place, find, listed
+from bentpipe.studies.places import Place, PlaceKind, find, listed
 
 #: The figures and tables that the texts of the papers speak of, read once by hand.
 PRINTED = {
@@ -35,7 +35,7 @@ def ask(*words):
 @pytest.mark.parametrize("name", PRINTED)
 def test_every_figure_and_table_of_a_paper_has_a_place(name):
     places = studies.get(name).places()
-    for kind, count in zip((Kind.FIGURE, Kind.TABLE), PRINTED[name], strict=True):
+    for kind, count in zip((PlaceKind.FIGURE, PlaceKind.TABLE), PRINTED[name], strict=True):
         numbers = [place.number.rstrip("abc") for place in places if place.kind == kind]
         assert sorted(set(map(int, numbers))) == list(range(1, count + 1))
     assert len({place.name for place in places}) == len(places)
@@ -56,18 +56,18 @@ def test_every_claim_judges_some_figure_and_every_place_asks_for_runs_that_exist
 
 def test_a_figure_is_found_by_its_number_a_part_of_it_or_its_name():
     places = studies.get("spectrum").places()
-    figures = [Kind.FIGURE, Kind.OWN]
+    figures = [PlaceKind.FIGURE, PlaceKind.OWN]
     for asked, number in (("4a", "4a"), ("18b", "18"), ("figure-7", "7"), ("Figure 21", "21")):
         assert find(places, figures, asked).number == number
-    assert find(places, figures, "figure-14-17-variation").kind == Kind.OWN
+    assert find(places, figures, "figure-14-17-variation").kind == PlaceKind.OWN
     with pytest.raises(ValueError, match=r"no figure '99'; there are: 1, 2, 3, 4a"):
         find(places, figures, "99")
-    assert find(places, [Kind.TABLE], "5").name == "table-5"
+    assert find(places, [PlaceKind.TABLE], "5").name == "table-5"
 
 
 def test_a_place_is_drawn_or_says_why_not():
     with pytest.raises(ValueError, match="figure 1 is neither drawn nor is it said why"):
-        Place(Kind.FIGURE, "1", "something")
+        Place(PlaceKind.FIGURE, "1", "something")
 
 
 def test_the_places_of_a_block():
@@ -83,7 +83,7 @@ def test_the_places_of_a_block():
     )  # fmt: skip
     assert figure.uses({"variant": "base", "cc": "reno"}) and not own.uses({"variant": "base", "cc": "reno"})
     assert (own.kind, own.name, own.claims, own.given, own.why) == (
-        Kind.OWN, "scan", (), False, "it is a sketch",
+        PlaceKind.OWN, "scan", (), False, "it is a sketch",
     )  # fmt: skip
     with pytest.raises(ValueError, match="no place is called figure 4"):
         listed(block, drawn_here | {"figure 4": {"needs": {"cc": "reno"}}}, {"len": len})
@@ -116,7 +116,7 @@ def test_the_checks_of_its_claims_come_with_it(tmp_path, monkeypatch):
 
 
 def test_a_table_of_closed_forms(tmp_path):
-    of = show.show(studies.get("spectrum"), [Kind.TABLE], "3", finished=tmp_path)
+    of = show.show(studies.get("spectrum"), [PlaceKind.TABLE], "3", finished=tmp_path)
     assert of.source.startswith("Closed forms, no runs") and [c["id"] for c in of.claims] == ["K11"]
     assert of.data.columns[:3] == ["Cell", "Paper's formula", "Ours"] and of.data.height == 4
     for ending in show.ENDINGS:
@@ -131,7 +131,7 @@ def finished(tmp_path, study):
     said = {"study": study, "mode": "full", "note": "77 seeds.", "version": "9"}
     (folder / "figures.json").write_text(json.dumps({**said, "figures": {"figure-1": words}}))
     (folder / "claims.json").write_text("[]")
-    of = show.show(studies.get("spectrum"), [Kind.FIGURE], "1", finished=tmp_path / "nothing")
+    of = show.show(studies.get("spectrum"), [PlaceKind.FIGURE], "1", finished=tmp_path / "nothing")
     of.data.write_parquet(folder / "figure-1.parquet")
     for kind in (".png", ".svg", ".pdf"):
         (folder / "figures" / f"figure-1{kind}").write_text(kind)
@@ -141,7 +141,7 @@ def finished(tmp_path, study):
 def test_a_finished_run_is_used_if_it_is_there(tmp_path):
     folder = finished(tmp_path, "a-liad")
     for place in (tmp_path, folder):
-        found = show.show(studies.get("a-liad"), [Kind.FIGURE], "1", finished=place)
+        found = show.show(studies.get("a-liad"), [PlaceKind.FIGURE], "1", finished=place)
         assert (found.caption, "77 seeds." in found.source) == ("From there.", True)
         assert found.write(tmp_path / "x.svg").read_text() == ".svg"
     (folder / "figures" / "figure-1.pdf").unlink()
@@ -151,7 +151,7 @@ def test_a_finished_run_is_used_if_it_is_there(tmp_path):
 def test_at_another_size_a_finished_run_is_drawn_again_from_its_kept_runs(tmp_path):
     folder = finished(tmp_path, "spectrum")
     with sized("12 cm"):
-        found = show.show(studies.get("spectrum"), [Kind.FIGURE], "1", finished=tmp_path)
+        found = show.show(studies.get("spectrum"), [PlaceKind.FIGURE], "1", finished=tmp_path)
         assert (found.caption, "77 seeds." in found.source) == ("From there.", True)
         assert points_wide(found.write(tmp_path / "x.svg")) == pytest.approx(72 * 12 / 2.54)
         (place,) = (of for of in studies.get("a-liad").places() if of.name == "figure-1")
@@ -171,7 +171,7 @@ def points_wide(svg):
 )  # fmt: skip
 def test_a_figure_has_the_size_that_is_asked_for_and_its_type(size, wide, high, scale, tmp_path):
     with sized(size):
-        fig = show.show(studies.get("spectrum"), [Kind.FIGURE], "4a", finished=tmp_path).drawn
+        fig = show.show(studies.get("spectrum"), [PlaceKind.FIGURE], "4a", finished=tmp_path).drawn
     assert fig.get_size_inches() == pytest.approx([wide, high])
     (axes,), (legend,) = fig.axes, fig.legends
     words = {text.get_text(): text.get_fontsize() for text in axes.texts}
@@ -249,6 +249,6 @@ def test_no_check_has_a_limit_without_a_reason():
 
 
 def test_an_unknown_ending_is_refused(tmp_path):
-    of = show.show(studies.get("spectrum"), [Kind.FIGURE], "1", finished=tmp_path)
+    of = show.show(studies.get("spectrum"), [PlaceKind.FIGURE], "1", finished=tmp_path)
     with pytest.raises(ScenarioError, match="must end in"):
         of.write(tmp_path / "x.gif")

@@ -17,7 +17,7 @@ from bentpipe.studies.study import Case
 
 IDS = [claim.id for claim in claims.CLAIMS]
 #: All runs of one seed of the base.
-ONE_SEED = list(setup.points(Replication(Variant(BASE, "", setup.BASE), 1, setup.Size(1, 1))))
+ONE_SEED = list(setup.points(Replication(Variant(BASE, "", setup.BASE), 1, setup.TcpStarSize(1, 1))))
 #: The runs of a mode, made once: there are thousands.
 planned = functools.cache(setup.DESIGN.plan)
 
@@ -230,7 +230,7 @@ def test_claims_of_parts_that_were_not_run_are_left_out():
 @pytest.mark.slow
 def test_a_small_study_from_end_to_end(tmp_path):
     chosen = tuple(v for v in setup.VARIANTS if v.name in ("min-rto-2s", "no-aen"))
-    plan = setup.DESIGN.plan_of("quick", setup.Size(2, 2, 8.0), chosen)
+    plan = setup.DESIGN.plan_of("quick", setup.TcpStarSize(2, 2, 8.0), chosen)
     result = studies.run_plan(studies.get("tcp-star"), plan, tmp_path)
     assert [c["id"] for c in result.claims] == IDS
     for row in result.claims:

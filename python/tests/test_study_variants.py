@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from bentpipe.studies.declared import VARIANTS_FILE, read_variants
-from bentpipe.studies.design import BASE, Choices, Design, Evidence, Reading, Size
+from bentpipe.studies.design import BASE, Choices, Design, Origin, Reading, Size
 
 FULL = """
 [where]
@@ -67,7 +67,7 @@ def test_variants_change_the_set_up_and_touch_some_runs(tmp_path):
     (buffer, eq6, published), (letter, other), (late,) = read(tmp_path, FULL)
     assert buffer.setup == FIRST.changed(buffer=50, span=(1.0, 2.0))
     assert (buffer.choice, buffer.evidence, buffer.source, buffer.quick) == (
-        "buffer 50 packets", Evidence.DEFAULT, "Queue limit_ of ns-2", True,
+        "buffer 50 packets", Origin.DEFAULT, "Queue limit_ of ns-2", True,
     )  # fmt: skip
     assert buffer.touches({"part": "late", "cc": "reno"}) and not buffer.touches(
         {"part": "mixed", "cc": "reno"}
@@ -77,7 +77,7 @@ def test_variants_change_the_set_up_and_touch_some_runs(tmp_path):
         "liad": {"beta": 0.5, "mode": "eq6"},
         "a-liad": {"mode": "eq6"},
     }
-    assert eq6.evidence == Evidence.OURS and not eq6.quick
+    assert eq6.evidence == Origin.OURS and not eq6.quick
     assert [eq6.touches({"part": "loss", "cc": cc}) for cc in ("liad", "reno")] == [True, False]
     assert published.setup.options == {"westwood": {}, "liad": {"beta": 0.5}}
     assert [late.touches({"part": part}) for part in ("late", "loss")] == [True, False]

@@ -88,7 +88,7 @@ def test_modes_have_enough_seeds():
     assert len(quick.cases) < len(full.cases) / 2
 
 
-def ways(of: setup.Setup) -> list[list[str]]:
+def ways(of: setup.VegasLSetup) -> list[list[str]]:
     """Data and ACKs of flow 1, data and ACKs of flow 2: the links that each crosses."""
     return [way for flow in (1, 2) for way in (of.path(flow), of.ack_path(flow))]
 
@@ -256,7 +256,7 @@ def test_the_papers_own_numbers_reproduce_and_swapped_ones_do_not():
 
 @pytest.mark.slow
 def test_a_small_study_from_end_to_end(tmp_path):
-    plan = setup.DESIGN.plan_of("quick", setup.Size(2, 2, 40.0), setup.VARIANTS[:1])
+    plan = setup.DESIGN.plan_of("quick", setup.VegasLSize(2, 2, 40.0), setup.VARIANTS[:1])
     seen = []
     result = studies.run_plan(
         studies.get("vegas-l"), plan, tmp_path, lambda done, total: seen.append((done, total))

@@ -18,7 +18,7 @@ from bentpipe.plain import toml
 from bentpipe.sweeps.fingerprint import source_hash
 from bentpipe.sweeps.job import run_plan
 from bentpipe.sweeps.plan import Plan
-from bentpipe.sweeps.vary import Axis, axes, axis_of_text, column, quantity, value_of, words
+from bentpipe.sweeps.vary import SweepAxis, axes, axis_of_text, column, quantity, value_of, words
 
 MINE = """
 import bentpipe as bp
@@ -102,8 +102,8 @@ def test_keys_without_quotes_mean_the_same() -> None:
         axes(quoted["vary"])
         == axes(plain["vary"])
         == [
-            Axis(("flow.0.cc",), [("reno",)]),
-            Axis(("link.a.loss.rate",), [(0,), (1,)]),
+            SweepAxis(("flow.0.cc",), [("reno",)]),
+            SweepAxis(("link.a.loss.rate",), [(0,), (1,)]),
         ]
     )
 

@@ -20,7 +20,7 @@ from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.comparison import compared, curve_distance, table, verdict
 from bentpipe.truth.measuring import quantities, row
 from bentpipe.truth.real import TransferFailed, side
-from bentpipe.truth.side import Side, Store, grid, held, simulate
+from bentpipe.truth.side import Side, TransferStore, grid, held, simulate
 from bentpipe.truth.writing import read_rows, write_rows
 
 RENO = Cell(Sender("kernel", "reno"), 100, 1e-3, 1.0, 1, 20.0)
@@ -122,7 +122,7 @@ def test_the_grid_is_the_one_that_the_page_speaks_of():
 
 
 def test_a_stored_transfer_comes_back(tmp_path):
-    store = Store(tmp_path)
+    store = TransferStore(tmp_path)
     assert not store.has(RENO)
     cwnd = np.arange(199.0)
     store.put(
@@ -194,7 +194,7 @@ def test_a_folder_is_taken_up_where_it_was_left(tmp_path, monkeypatch):
     from bentpipe.sweeps.store import Lock
 
     side_ = Side(4e6, 0.11, 0.01, np.ones(9), {"srtt": np.ones(9)})
-    Store(tmp_path).put(RENO, side_, {"kernel": "6.18.44", "lateness_p99_s": 0.0, "kept_time": True})
+    TransferStore(tmp_path).put(RENO, side_, {"kernel": "6.18.44", "lateness_p99_s": 0.0, "kept_time": True})
     monkeypatch.setattr(measuring, "Transfer", lambda *_: pytest.fail("made again"))
     truth = LinuxTruth(tmp_path, cells=[RENO], tell=pytest.fail)
     lock = Lock(tmp_path)
@@ -233,13 +233,15 @@ def test_a_transfer_that_fails_is_left_out_and_one_out_of_time_is_made_again():
             pytest.fail("they were over")
 
     over, left_out, kept = [], [], []
-    job = measuring.Job(2, lambda: over.append(1), left_out.append)
+    job = measuring.TransferJob(2, lambda: over.append(1), left_out.append)
     job.work_off([partial(Played, cell) for cell in "abc"], lambda *of: kept.append(of[1:]))
     assert attempts == {"a": 1, "b": measuring.TRIES, "c": 1}
     assert left_out == ["a: no route"] and len(over) == 2
     assert sorted(kept, key=str) == [("b", {"kept_time": False}), ("c", {"kept_time": True})]
     with pytest.raises(TransferFailed):
-        measuring.Job(1, lambda: None, left_out.append).work_off([partial(Played, "a")] * 9, pytest.fail)
+        measuring.TransferJob(1, lambda: None, left_out.append).work_off(
+            [partial(Played, "a")] * 9, pytest.fail
+        )
 
 
 def test_the_page_is_that_of_the_stored_rows():

@@ -45,7 +45,7 @@ print(json.dumps(found))
 """
 
 
-class Link(Protocol):
+class LoadedLink(Protocol):
     """A link with programs at its ends."""
 
     peer: str
@@ -60,7 +60,7 @@ class Link(Protocol):
         """After the end: the emulator's report on its own lateness."""
 
 
-def tcp(link: Link, seconds: float, skip_s: float) -> tuple[float, float]:
+def tcp(link: LoadedLink, seconds: float, skip_s: float) -> tuple[float, float]:
     """Goodput in Mbit/s without the first `skip_s` seconds, and all that was sent and received, in Mbit."""
     words = ["-P", "4", "-C", "cubic", "-O", f"{skip_s:.0f}", "-t", f"{seconds - skip_s:.0f}"]
     server = _server(link)
@@ -75,7 +75,7 @@ def tcp(link: Link, seconds: float, skip_s: float) -> tuple[float, float]:
     return received["bits_per_second"] / 1e6, 8e-6 * whole
 
 
-def excess(link: Link, rate_mbps: float, rtt_ms: float, seconds: float) -> dict[str, float]:
+def excess(link: LoadedLink, rate_mbps: float, rtt_ms: float, seconds: float) -> dict[str, float]:
     """The excess of the probes' round trips over the link's, while UDP takes some of the rate."""
     echo = link.popen([sys.executable, "-c", _ECHO], "far")
     try:
@@ -102,11 +102,11 @@ def excess(link: Link, rate_mbps: float, rtt_ms: float, seconds: float) -> dict[
     }
 
 
-def _client(link: Link) -> list[str]:
+def _client(link: LoadedLink) -> list[str]:
     return ["iperf3", "-c", link.peer, "-p", str(_PORT)]
 
 
-def _server(link: Link) -> subprocess.Popen[Any]:
+def _server(link: LoadedLink) -> subprocess.Popen[Any]:
     words = ["iperf3", "-s", "-p", str(_PORT)]
     made = link.popen(words, "far", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(_SETTLES_S)

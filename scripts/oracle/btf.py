@@ -16,7 +16,7 @@ _THROUGH = {8, 9, 10, 11, 18}  # typedef, volatile, const, restrict, type tag: t
 
 
 @dataclass(frozen=True)
-class Place:
+class MemberPlace:
     """The place of a member: its byte, and for a bit field its first bit there and its width."""
 
     byte: int
@@ -48,7 +48,7 @@ class Types:
     def _name(self, at: int) -> str:
         return self._text[at : self._text.index(b"\0", at)].decode()
 
-    def place(self, structure: str, member: str) -> Place:
+    def place(self, structure: str, member: str) -> MemberPlace:
         """The place of `member` in `struct structure`.
 
         Members of structures without a name, and of the first member, count as its own.
@@ -62,7 +62,7 @@ class Types:
             raise KeyError(f"struct {structure} of this kernel has no member {member}")
         return found
 
-    def _search(self, index: int, wanted: str, base: int) -> Place | None:
+    def _search(self, index: int, wanted: str, base: int) -> MemberPlace | None:
         while self._types[index][1] in _THROUGH:
             index = self._types[index][4]
         _, kind, count, flag, _, at = self._types[index]
@@ -74,7 +74,7 @@ class Types:
             width, bits = (offset >> 24, offset & 0xFFFFFF) if flag else (0, offset)
             if name == wanted:
                 whole = base + bits
-                return Place(whole // 8, whole % 8 if width else 0, width)
+                return MemberPlace(whole // 8, whole % 8 if width else 0, width)
             # A socket begins with the socket that it extends.
             if not name or bits == 0 and i == 0:
                 inner = self._search(of, wanted, base + bits)

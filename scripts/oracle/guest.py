@@ -17,7 +17,7 @@ _GIVEN = tomllib.loads(Path(__file__).with_name("links.toml").read_text(encoding
 
 
 @dataclass(frozen=True)
-class Link:
+class GuestPath:
     """A path of one queue, in the guest: three network namespaces in a row, the queue in the middle one.
 
     `rate_kbit` and `queue` (packets) are those of the data's direction; all of `rtt_ms` is on the way of the
@@ -34,7 +34,7 @@ class Link:
     outage_s: Sequence[float] | None = None
 
 
-LINKS = {name: Link(name, **of) for name, of in _GIVEN["links"].items()}
+LINKS = {name: GuestPath(name, **of) for name, of in _GIVEN["links"].items()}
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def probes(types: Types, module: Module) -> list[str]:
     return lines
 
 
-def network(link: Link, congestion: str) -> str:
+def network(link: GuestPath, congestion: str) -> str:
     """The shell script that makes `link`, with `congestion` for the sender's traffic."""
     dropping = _filter("add", f"ok random determ drop {link.drop_every}") + "\n" if link.drop_every else ""
     return script("network", link=link, congestion=congestion) + dropping
@@ -158,7 +158,7 @@ def _filter(verb: str, action: str) -> str:
     return f"tc -n d filter {verb} dev d0 parent ffff: protocol ip prio 1 handle 1 matchall action {action}"
 
 
-def trace_guest(kernel: Kernel, types: Types, link: Link, module: Module, transfer: Path) -> Files:
+def trace_guest(kernel: Kernel, types: Types, link: GuestPath, module: Module, transfer: Path) -> Files:
     """A guest that sends over `link` with `module` and leaves the trace of every ACK in `trace`.
 
     `transfer` is the program made of transfer.rs. A ping comes first, so that no address has to be asked for

@@ -1,11 +1,13 @@
 //! What a controller in Python did wrong, as an exception that says who, where and when.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bentpipe_cc::Time;
-use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError};
+use bentpipe_sim::error::nearest;
+use pyo3::exceptions::{PyException, PyKeyError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyTuple};
 
 pyo3::create_exception!(
     bentpipe._core,
@@ -69,7 +71,10 @@ impl Call<'_> {
         let begun =
             place.as_ref().is_none_or(|place| place.begun) || !error.is_instance_of::<PyTypeError>(py);
         let called = if begun { None } else { parameters(self.method) };
-        let more = called.map_or_else(String::new, |call| format!("it is called as {}({call})", self.method));
+        let more = match called {
+            Some(call) => format!("it is called as {}({call})", self.method),
+            None => near_keys(py, &error).ok().flatten().unwrap_or_default(),
+        };
         // An exception may say several lines.
         let said = error.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let what = format!("{} raised {said}", self.method);
@@ -135,6 +140,27 @@ impl Call<'_> {
         let text: String = py.import("linecache")?.call_method1("getline", (&file, line))?.extract()?;
         Ok(Place { text: text.trim().to_owned(), file, line, begun })
     }
+}
+
+/// A question with the keys that a `KeyError` may have meant: those of the dicts that its frames know by a name.
+/// None if it is another error or no key is near.
+fn near_keys(py: Python<'_>, error: &PyErr) -> PyResult<Option<String>> {
+    if !error.is_instance_of::<PyKeyError>(py) {
+        return Ok(None);
+    }
+    let wrong: String = error.value(py).getattr("args")?.get_item(0)?.extract()?;
+    let mut keys = BTreeSet::new();
+    let mut next = error.traceback(py).map(Bound::into_any);
+    while let Some(at) = next {
+        for value in at.getattr("tb_frame")?.getattr("f_locals")?.call_method0("values")?.try_iter()? {
+            if let Ok(dict) = value?.cast_into::<PyDict>() {
+                keys.extend(dict.keys().iter().filter_map(|key| key.extract::<String>().ok()));
+            }
+        }
+        next = Some(at.getattr("tb_next")?).filter(|tb| !tb.is_none());
+    }
+    let near = nearest(&wrong, keys.iter().map(String::as_str));
+    Ok((!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or "))))
 }
 
 /// A line of a user's source.

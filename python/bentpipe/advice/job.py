@@ -12,7 +12,7 @@ from bentpipe import _core
 from bentpipe.advice import flags, ranking, schedule, wording
 from bentpipe.advice.question import Question
 from bentpipe.advice.race import Race, Told, Unanswered
-from bentpipe.advice.schedule import Budget, Plan
+from bentpipe.advice.schedule import Budget, Schedule
 from bentpipe.advice.verdict import Advice
 from bentpipe.comparison import algorithms
 from bentpipe.controller import spelled
@@ -165,7 +165,7 @@ def _weighed(
     return over, f"{found.effort * usual_s:.9g} s" if found.effort < 1 else None
 
 
-def command(question: Question, options: Mapping[str, Any], made: Plan) -> str:
+def command(question: Question, options: Mapping[str, Any], made: Schedule) -> str:
     """The command line that repeats an answer."""
     import shlex
 

@@ -14,7 +14,7 @@ from bentpipe import _core, linux
 from bentpipe.advice import flags, ranking, schedule, trials
 from bentpipe.advice.flags import Flag
 from bentpipe.advice.question import GOALS, RIVALS, Candidate, Question
-from bentpipe.advice.schedule import Budget, Plan
+from bentpipe.advice.schedule import Budget, Schedule
 from bentpipe.advice.trials import Trials, Wanted
 
 Told = Callable[[str, int, int], None]
@@ -55,12 +55,14 @@ class Race:
         self.cut = list(left)
         self.rtt_s = 0.0
         self.left: dict[str, int] = {}
-        self.plan = Plan(len(self.asked), 1, 1.0, 0)
+        self.plan = Schedule(len(self.asked), 1, 1.0, 0)
         self.interrupted = False
         self._tell = tell
         self._found: dict[tuple[str, str], list[dict[str, float]]] = {}
 
-    def go(self, given: Plan | None, budget: Budget, run_s: float | None, *, thorough: bool = False) -> None:
+    def go(
+        self, given: Schedule | None, budget: Budget, run_s: float | None, *, thorough: bool = False
+    ) -> None:
         """Runs the plan that is given, or one that the budget has room for.
 
         Raises:
@@ -81,12 +83,12 @@ class Race:
             plan = self._sized(full_s, budget)
         self.plan = plan
         done = self._race(plan, budget)
-        self.plan = Plan(min(len(self.trials()), plan.algorithms), done, plan.run_s, 0)
+        self.plan = Schedule(min(len(self.trials()), plan.algorithms), done, plan.run_s, 0)
         if not self.interrupted:
             costs = self._costs(plan, budget)
-            self.plan = Plan(self.plan.algorithms, done, plan.run_s, costs)
+            self.plan = Schedule(self.plan.algorithms, done, plan.run_s, costs)
 
-    def _sized(self, full_s: float, budget: Budget) -> Plan:
+    def _sized(self, full_s: float, budget: Budget) -> Schedule:
         """The plan that fits the budget; its first seed may be done then.
 
         That seed, with runs of full length, shows how much work a run is. If it is too much, everything
@@ -95,7 +97,7 @@ class Race:
         drawn = bool(self.question.draws)
         seeds = schedule.LINKS if drawn else schedule.MOST_SEEDS
         costs = schedule.COSTS_OF_LINKS if drawn else schedule.COSTS
-        self.plan = plan = Plan(len(self.asked), seeds, full_s, costs)
+        self.plan = plan = Schedule(len(self.asked), seeds, full_s, costs)
         if self._seed(self.asked, 0, plan, budget, budget.part(schedule.TRYING)) or self.interrupted:
             return plan
         done = sum(map(len, self._found.values())) / (len(self.asked) * len(GOALS[self.question.goal].roles))
@@ -131,7 +133,7 @@ class Race:
         chosen = {*ahead[:FINALISTS], *reckless[: FINALISTS // 4], *had[: FINALISTS // 4], *RIVALS}
         return [one for one in (*fine, *reckless) if one in chosen]
 
-    def _race(self, plan: Plan, budget: Budget) -> int:
+    def _race(self, plan: Schedule, budget: Budget) -> int:
         """Seed after seed, until nothing is left to decide; returns their number.
 
         The first seed alone may be incomplete: it then has the first algorithms of `asked`.
@@ -152,7 +154,9 @@ class Race:
                 return n + 1
         return plan.seeds
 
-    def _seed(self, runners: Sequence[Candidate], n: int, plan: Plan, budget: Budget, most: float) -> bool:
+    def _seed(
+        self, runners: Sequence[Candidate], n: int, plan: Schedule, budget: Budget, most: float
+    ) -> bool:
         """Runs seed `n` of all that are in the race; were all of them run?
 
         Of the first seed those that are whole are kept, and after this much work no more are begun.
@@ -263,7 +267,7 @@ class Race:
             done.append(found[n])
         return not self.interrupted
 
-    def _costs(self, plan: Plan, budget: Budget) -> int:
+    def _costs(self, plan: Schedule, budget: Budget) -> int:
         """Measures the finalists' costs: the roles that the race did not need; number of seeds."""
         chosen = [one for one in self.asked if one.id in self.finalists()]
         each = 0.0

@@ -45,7 +45,7 @@ _TEXT = re.compile(r"(\d+)x(\d+)x([0-9.]+s)(?:\+(\d+))?")
 
 
 @dataclass(frozen=True)
-class Plan:
+class Schedule:
     """The runs to make. The same plan gives the same numbers, whatever the machine.
 
     Attributes:
@@ -98,7 +98,7 @@ class Budget:
         return self.spent + each <= self.part(share) and not self.late
 
 
-def read(text: str) -> Plan:
+def read(text: str) -> Schedule:
     """The plan that `str` wrote: "60x12x60s+5".
 
     Raises:
@@ -114,12 +114,12 @@ def read(text: str) -> Plan:
     if algorithms < 1 or not 1 <= seeds <= 10_000:
         raise _core.ScenarioError(f"plan: {text}: at least one algorithm and one seed are needed")
     run_s = seconds(found[3].replace("s", " s"), "plan")
-    return Plan(algorithms, seeds, run_s, COSTS if found[4] is None else int(found[4]))
+    return Schedule(algorithms, seeds, run_s, COSTS if found[4] is None else int(found[4]))
 
 
-def thorough(algorithms: int, run_s: float) -> Plan:
+def thorough(algorithms: int, run_s: float) -> Schedule:
     """Without a budget: many seeds, and as many for the costs of the best."""
-    return Plan(algorithms, 3 * MOST_SEEDS, run_s, MOST_SEEDS)
+    return Schedule(algorithms, 3 * MOST_SEEDS, run_s, MOST_SEEDS)
 
 
 def run_time(rtt_s: float) -> float:
@@ -127,7 +127,7 @@ def run_time(rtt_s: float) -> float:
     return float(min(max(60, round(100 * rtt_s)), 180))
 
 
-def shorter(whole: Plan, rtt_s: float, seed: float, left: float) -> Plan:
+def shorter(whole: Schedule, rtt_s: float, seed: float, left: float) -> Schedule:
     """The plan with the longest runs that let `LEAST_SEEDS_HAD` seeds fit the budget; else the shortest.
 
     Args:

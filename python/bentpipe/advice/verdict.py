@@ -13,7 +13,7 @@ from bentpipe import _core, linux, stats
 from bentpipe.advice import ranking
 from bentpipe.advice.flags import HARM_MOST, Flag
 from bentpipe.advice.question import GOALS, Question
-from bentpipe.advice.schedule import LEAST_SEEDS, LEAST_TRIPS, Plan
+from bentpipe.advice.schedule import LEAST_SEEDS, LEAST_TRIPS, Schedule
 from bentpipe.advice.trials import Trials, comparable
 from bentpipe.linux import Way
 
@@ -56,7 +56,7 @@ class Advice:
     """
 
     question: Question
-    plan: Plan
+    plan: Schedule
     trials: Mapping[str, Trials]
     asked: int
     finalists: Sequence[str]

@@ -13,7 +13,7 @@ from bentpipe.units import digits
 
 if TYPE_CHECKING:
     from bentpipe.advice.race import Race
-    from bentpipe.advice.schedule import Plan
+    from bentpipe.advice.schedule import Schedule
     from bentpipe.advice.verdict import Advice
 
 _NAMED = 3
@@ -160,7 +160,7 @@ def left_out(race: Race) -> list[str]:
     return [f"Left the race after {after} seeds, clearly behind the best: {names}."]
 
 
-def assumptions(question: Question, made: Plan, rtt_s: float) -> list[str]:
+def assumptions(question: Question, made: Schedule, rtt_s: float) -> list[str]:
     """The assumptions of the answer."""
     base, model = question.link_of(0)
     said = [*question.notes]
@@ -238,7 +238,7 @@ def _relayed(relay: Mapping[str, Any] | None) -> list[str]:
     ]
 
 
-def _windows(question: Question, made: Plan) -> list[str]:
+def _windows(question: Question, made: Schedule) -> list[str]:
     """The part of a time line that was played."""
     line_s = question.line_s
     if line_s is None:

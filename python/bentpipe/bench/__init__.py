@@ -10,8 +10,8 @@ is a process of its own. `cases.py` defines the scenarios, `worker.py` runs them
 (`--out`), so the tables can be written again without running anything.
 """
 
-from bentpipe.bench.cases import CASES, Case
+from bentpipe.bench.cases import CASES, BenchCase
 from bentpipe.bench.measure import measure
 from bentpipe.bench.page import figures, show, tables
 
-__all__ = ["CASES", "Case", "figures", "measure", "show", "tables"]
+__all__ = ["CASES", "BenchCase", "figures", "measure", "show", "tables"]

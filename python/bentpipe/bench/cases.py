@@ -12,7 +12,7 @@ from bentpipe.toml_tables import beside
 
 
 @dataclass(frozen=True)
-class Case:
+class BenchCase:
     """One scenario of the benchmark.
 
     Args:
@@ -61,14 +61,16 @@ class Case:
         return f"{self.title}{runs} {scenarios[0].duration}"
 
 
-CASES: Mapping[str, Case] = {name: Case(**case) for name, case in beside(__file__, "cases.toml").items()}
+CASES: Mapping[str, BenchCase] = {
+    name: BenchCase(**case) for name, case in beside(__file__, "cases.toml").items()
+}
 """The scenarios by their names, in the order of the runs: cases that are compared are adjacent."""
 
 GROWTH = ("b10000", "b100", 5.0, 3.0)
 """The cost per packet of the first case as a multiple of the second's: the limit, and the target."""
 
 
-def chosen(names: Sequence[str]) -> dict[str, Case]:
+def chosen(names: Sequence[str]) -> dict[str, BenchCase]:
     """The cases of these names and those that they are compared with.
 
     A letter selects all names that begin with it; no name at all selects every case.

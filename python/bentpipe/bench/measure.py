@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from bentpipe import _core, ns2
-from bentpipe.bench.cases import Case
+from bentpipe.bench.cases import BenchCase
 from bentpipe.bench.page import SCHEMA
 from bentpipe.kernel import machine
 from bentpipe.scenario import Scenario
@@ -45,9 +45,9 @@ _NS3_CELL = {
     "links": [_EDGE, [10**7, 248_000_000, _BDP], _EDGE],
 }
 
-IDLE = Case("idle connections with links of their own", "idle", ns2=False, quick="60 s")
-FLIGHT = Case("packets in flight", "flight", ns2=False, quick="20 s")
-SHORT = Case("short runs", "e", quick="100 s", runs=200, quick_runs=20)
+IDLE = BenchCase("idle connections with links of their own", "idle", ns2=False, quick="60 s")
+FLIGHT = BenchCase("packets in flight", "flight", ns2=False, quick="20 s")
+SHORT = BenchCase("short runs", "e", quick="100 s", runs=200, quick_runs=20)
 
 COMMANDS = {
     "python": ["-c", "pass"],
@@ -85,7 +85,7 @@ def ask(scenarios: Sequence[Scenario], *, threads: int = 1) -> dict[str, Any]:
     return answer | {"whole_cpu_s": whole}
 
 
-def here(case: Case, *, quick: bool) -> dict[str, Any]:
+def here(case: BenchCase, *, quick: bool) -> dict[str, Any]:
     """One measurement of Bentpipe."""
     took = ask(case.scenarios(quick=quick))
     return {
@@ -97,7 +97,7 @@ def here(case: Case, *, quick: bool) -> dict[str, Any]:
     }
 
 
-def there(case: Case, *, quick: bool) -> dict[str, Any]:
+def there(case: BenchCase, *, quick: bool) -> dict[str, Any]:
     """One measurement of ns-2, a process a run; Splay is its fastest queue of events in every case."""
     runs = [
         ns2.run(scenario, scheduler="Splay", timeout=_NS2_LIMIT_S) for scenario in case.scenarios(quick=quick)
@@ -111,7 +111,7 @@ def there(case: Case, *, quick: bool) -> dict[str, Any]:
 
 
 def measure(
-    cases: Mapping[str, Case],
+    cases: Mapping[str, BenchCase],
     *,
     pairs: int = 5,
     quick: bool = False,
@@ -254,7 +254,7 @@ def environments(pairs: int, *, quick: bool) -> dict[str, Any]:
     return {"threads": threads, "count": count, "steps": steps, "transports": taken}
 
 
-def memory(case: Case, flows: int, each: int, *, quick: bool) -> dict[str, Any]:
+def memory(case: BenchCase, flows: int, each: int, *, quick: bool) -> dict[str, Any]:
     """The growth of a run's process, with this many flows that count for `each` things."""
     scenarios = case.scenarios(quick=quick)
     for flow in scenarios[0].flows:

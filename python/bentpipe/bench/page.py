@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bentpipe import terminal
-from bentpipe.bench.cases import CASES, GROWTH, Case
+from bentpipe.bench.cases import CASES, GROWTH, BenchCase
 from bentpipe.pages.markdown import markdown
 from bentpipe.toml_tables import beside
 
@@ -84,7 +84,7 @@ def figures(stored: dict[str, Any]) -> dict[str, Figures]:
     return {key: _figures(CASES[key], key, stored) for key in CASES if key in stored["cases"]}
 
 
-def _figures(case: Case, key: str, stored: dict[str, Any]) -> Figures:
+def _figures(case: BenchCase, key: str, stored: dict[str, Any]) -> Figures:
     ours = [pair["here"] for pair in stored["cases"][key]["pairs"]]
     witness = stored["cases"].get(case.ns2_of or key, {"pairs": []})
     theirs = [pair["ns2"] for pair in witness["pairs"] if pair["ns2"] is not None]

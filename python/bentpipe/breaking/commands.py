@@ -100,7 +100,7 @@ def break_verb(
     if out is not None:  # before the runs, which may be long
         try_place(out / "found.toml")
     parts = [part.strip() for part in (without or "").split(",") if part.strip()]
-    bar = Bar(f"{algorithm}, {goal}")
+    bar = SearchBar(f"{algorithm}, {goal}")
     with bar:
         found = break_(
             algorithm, goal, against=against, profile=profile, rate=rate, rtt=rtt, buffer=buffer,
@@ -121,7 +121,7 @@ def break_verb(
     return DONE
 
 
-class Bar(terminal.RunsBar):
+class SearchBar(terminal.RunsBar):
     """The bar of a search."""
 
     def at(self, state: State) -> None:
@@ -147,11 +147,11 @@ def _command() -> str:
 
 def _replay(files: Sequence[Path], *, json: bool) -> int:
     """Runs failures again. Exit status 1: a number is another one."""
-    from bentpipe.breaking.record import Record, again
+    from bentpipe.breaking.record import RecordHead, again
 
     rows = []
     for file in files:
-        head, now = Record.read(file), again(file)
+        head, now = RecordHead.read(file), again(file)
         rows.append({"file": str(file), "value": head.value, "now": now, "same": now == head.value})
         if not json:
             words = "as it was found" if rows[-1]["same"] else f"not {head.value!r}, as it was found"

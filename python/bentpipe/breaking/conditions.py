@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.breaking.search import Choice, Number, Point
+from bentpipe.breaking.search import Between, OneOf, Point
 from bentpipe.registry import unknown
 from bentpipe.spans import Span, merged
 
@@ -157,52 +157,52 @@ class Bounds:
                 f'buffer: {buffer} is not in bandwidth-delay products; write "0.5..2 bdp"'
             )
 
-    def variables(self, *, two: bool, cross: bool) -> list[Number | Choice]:
+    def variables(self, *, two: bool, cross: bool) -> list[Between | OneOf]:
         """The space of the search.
 
         Args:
             two: whether a second flow shares the link.
             cross: whether there is always unresponsive traffic, in pulses.
         """
-        found: list[Number | Choice] = []
+        found: list[Between | OneOf] = []
         for name, usual in BOUNDS.items():
             span = self.spans.get(name, usual)
             if not span.known:
-                found.append(Number(name, span.low, span.high, log=True))
+                found.append(Between(name, span.low, span.high, log=True))
         has = {name for name in PARTS if name not in self.without}
         if "queue" in has:
-            found.append(Choice("queue", QUEUES))
+            found.append(OneOf("queue", QUEUES))
         if "losses" in has:
             found += [
-                Choice("losses", ("none", "single", "bursts")),
-                Number("loss_rate", 1e-4, 0.03, log=True), Number("burst", 2, 30, log=True),
+                OneOf("losses", ("none", "single", "bursts")),
+                Between("loss_rate", 1e-4, 0.03, log=True), Between("burst", 2, 30, log=True),
             ]  # fmt: skip
         if "ack-losses" in has:
-            found += [Choice("ack-losses", ("none", "some")), Number("ack_loss_rate", 0.01, 0.1, log=True)]
+            found += [OneOf("ack-losses", ("none", "some")), Between("ack_loss_rate", 0.01, 0.1, log=True)]
         if "jitter" in has:
             found += [
-                Choice("jitter", ("none", "first", "all") if two else ("none", "all")),
-                Number("jitter_s", 0.001, 0.1, log=True),
+                OneOf("jitter", ("none", "first", "all") if two else ("none", "all")),
+                Between("jitter_s", 0.001, 0.1, log=True),
             ]
         if "outages" in has:
             found += [
-                Choice("outages", ("none", "some")),
-                Number("outage_s", 0.05, 3.0, log=True), Number("outage_every_s", 2.0, 20.0, log=True),
+                OneOf("outages", ("none", "some")),
+                Between("outage_s", 0.05, 3.0, log=True), Between("outage_every_s", 2.0, 20.0, log=True),
             ]  # fmt: skip
         if cross or "cross" in has:
-            kinds = () if cross else (Choice("cross", ("none", "steady", "pulses")),)
+            kinds = () if cross else (OneOf("cross", ("none", "steady", "pulses")),)
             found += [
-                *kinds, Number("cross_share", 0.05, 1.5, log=True),
-                Number("cross_on_s", 0.02, 3.0, log=True), Number("cross_off_s", 0.1, 10.0, log=True),
+                *kinds, Between("cross_share", 0.05, 1.5, log=True),
+                Between("cross_on_s", 0.02, 3.0, log=True), Between("cross_off_s", 0.1, 10.0, log=True),
             ]  # fmt: skip
         if two and "offset" in has:
-            found += [Choice("offset", ("none", "some")), Number("offset_share", 0.01, 0.5, log=True)]
+            found += [OneOf("offset", ("none", "some")), Between("offset_share", 0.01, 0.5, log=True)]
         if two and "late" in has:
-            found += [Choice("late", ("none", "some")), Number("late_share", 0.01, 1 / 3)]
+            found += [OneOf("late", ("none", "some")), Between("late_share", 0.01, 1 / 3)]
         for i in range(self.changes if "changes" in has else 0):
             found += [
-                Choice(f"change {i}", ("none", "rate", "delay", "down")),
-                Number(f"change {i} at", 0.05, 0.9), Number(f"change {i} size", 0.0, 1.0),
+                OneOf(f"change {i}", ("none", "rate", "delay", "down")),
+                Between(f"change {i} at", 0.05, 0.9), Between(f"change {i} size", 0.0, 1.0),
             ]  # fmt: skip
         return found
 
@@ -250,9 +250,9 @@ class Bounds:
                 continue
             at_s, size = given[f"change {i} at"] * self.duration_s, given[f"change {i} size"]
             value = {
-                "rate": base.rate_bps * Number("", 0.1, 3.0, log=True).at(size),
-                "delay": base.rtt_s / 2 * Number("", 0.5, 3.0, log=True).at(size),
-                "down": Number("", 0.1, 5.0, log=True).at(size),
+                "rate": base.rate_bps * Between("", 0.1, 3.0, log=True).at(size),
+                "delay": base.rtt_s / 2 * Between("", 0.5, 3.0, log=True).at(size),
+                "down": Between("", 0.1, 5.0, log=True).at(size),
             }[kind]
             found.append(Change(at_s, kind, value))
         return found

@@ -28,7 +28,7 @@ STALLED = 3
 
 
 @dataclass(frozen=True)
-class Measured:
+class RunAnswer:
     """The answer of a run, or of two.
 
     Attributes:
@@ -44,12 +44,12 @@ class Measured:
     score: float
 
 
-Measure = Callable[[Mapping[str, Any], Mapping[str, Row]], Measured]
+Measure = Callable[[Mapping[str, Any], Mapping[str, Row]], RunAnswer]
 """The answer from the scenario and from the rows of its runs: "subject", and "yardstick" if there is one."""
 
 
 @dataclass(frozen=True)
-class Goal:
+class SearchGoal:
     """A goal.
 
     Attributes:
@@ -96,66 +96,66 @@ class Goal:
         return {"subject": dict(scenario), "yardstick": {**scenario, "flow": flows}}
 
 
-def _ratio(scenario: Mapping[str, Any], ours: float, theirs: float) -> Measured:
+def _ratio(scenario: Mapping[str, Any], ours: float, theirs: float) -> RunAnswer:
     little = LITTLE * capacity(scenario)
     value = ours / theirs if theirs > 0 else math.inf
-    return Measured(value, ours, theirs, -math.log((ours + little) / (theirs + little)))
+    return RunAnswer(value, ours, theirs, -math.log((ours + little) / (theirs + little)))
 
 
-def _slow(scenario: Mapping[str, Any], rows: Mapping[str, Row]) -> Measured:
+def _slow(scenario: Mapping[str, Any], rows: Mapping[str, Row]) -> RunAnswer:
     return _ratio(scenario, *(rows[role][FIRST]["goodput_bps"] for role in ("subject", "yardstick")))
 
 
-def _attack(scenario: Mapping[str, Any], rows: Mapping[str, Row]) -> Measured:
+def _attack(scenario: Mapping[str, Any], rows: Mapping[str, Row]) -> RunAnswer:
     ours, alone = (rows[role][FIRST]["goodput_bps"] for role in ("subject", "yardstick"))
     left = alone - cross(scenario)
     if left < alone / 2:  # no low-rate attack
-        return Measured(1.0, ours, left, -math.inf)
+        return RunAnswer(1.0, ours, left, -math.inf)
     return _ratio(scenario, ours, left)
 
 
-def _harm(scenario: Mapping[str, Any], rows: Mapping[str, Row]) -> Measured:
+def _harm(scenario: Mapping[str, Any], rows: Mapping[str, Row]) -> RunAnswer:
     return _ratio(scenario, *(rows[role][SECOND]["late_bps"] for role in ("subject", "yardstick")))
 
 
-def _starve(scenario: Mapping[str, Any], rows: Mapping[str, Row]) -> Measured:
+def _starve(scenario: Mapping[str, Any], rows: Mapping[str, Row]) -> RunAnswer:
     little, shares = LITTLE * capacity(scenario), []
     for role in ("subject", "yardstick"):
         both = [rows[role][name]["late_bps"] + little for name in (FIRST, SECOND)]
         shares.append(min(both) / sum(both))
     ours, theirs = shares
-    return Measured(ours / theirs, ours, theirs, math.log(theirs / ours))
+    return RunAnswer(ours / theirs, ours, theirs, math.log(theirs / ours))
 
 
-def _stall(_: Mapping[str, Any], rows: Mapping[str, Row]) -> Measured:
+def _stall(_: Mapping[str, Any], rows: Mapping[str, Row]) -> RunAnswer:
     ours, theirs = (rows[role][FIRST]["gap_s"] for role in ("subject", "yardstick"))
     value = ours - STALLED * theirs
-    return Measured(value, ours, theirs, value)
+    return RunAnswer(value, ours, theirs, value)
 
 
-def _queue(scenario: Mapping[str, Any], rows: Mapping[str, Row]) -> Measured:
+def _queue(scenario: Mapping[str, Any], rows: Mapping[str, Row]) -> RunAnswer:
     trip = next(iter(floor(scenario, FIRST).values()))
     ours, theirs = (rows[role][FIRST]["standing_s"] / trip for role in ("subject", "yardstick"))
-    return Measured(ours - theirs, ours, theirs, ours - theirs)
+    return RunAnswer(ours - theirs, ours, theirs, ours - theirs)
 
 
-def _losses(_: Mapping[str, Any], rows: Mapping[str, Row]) -> Measured:
+def _losses(_: Mapping[str, Any], rows: Mapping[str, Row]) -> RunAnswer:
     ours, theirs = (rows[role][FIRST]["lost"] for role in ("subject", "yardstick"))
-    return Measured(ours - theirs, ours, theirs, ours - theirs)
+    return RunAnswer(ours - theirs, ours, theirs, ours - theirs)
 
 
 _MEASURES: Mapping[str, Measure] = {
     "slow": _slow, "stall": _stall, "starve": _starve, "harm": _harm, "queue": _queue, "losses": _losses,
     "attack": _attack,
 }  # fmt: skip
-GOALS: Mapping[str, Goal] = {
-    name: Goal(name=name, measure=_MEASURES[name], **{"limit": measures.LOSSY} | of)
+GOALS: Mapping[str, SearchGoal] = {
+    name: SearchGoal(name=name, measure=_MEASURES[name], **{"limit": measures.LOSSY} | of)
     for name, of in beside(__file__, "goals.toml").items()
 }
 """Every goal by its name."""
 
 
-def find_goal(name: str) -> Goal:
+def find_goal(name: str) -> SearchGoal:
     """The goal of that name.
 
     Raises:
@@ -166,6 +166,6 @@ def find_goal(name: str) -> Goal:
     return GOALS[name]
 
 
-def shown(goal: Goal, value: float) -> str:
+def shown(goal: SearchGoal, value: float) -> str:
     """A number of a goal, as tables show it."""
     return digits(value, 3) if math.isfinite(value) else "-"

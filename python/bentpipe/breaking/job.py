@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core, files
 from bentpipe.breaking import mechanism, record
 from bentpipe.breaking.conditions import PULSES, Bounds, Conditions, in_words
-from bentpipe.breaking.goals import FALLBACK, YARDSTICK, Measured, find_goal
+from bentpipe.breaking.goals import FALLBACK, YARDSTICK, RunAnswer, find_goal
 from bentpipe.breaking.observation import Trace
 from bentpipe.breaking.search import BATCH, Search
 from bentpipe.breaking.shrink import shrink
-from bentpipe.breaking.trials import Algorithm, Pair, Reporter, Tell, Trials, refuse, traced
+from bentpipe.breaking.trials import Algorithm, Pair, Reporter, SearchRuns, Tell, refuse, traced
 from bentpipe.controller import spelled
 from bentpipe.result import Result
 from bentpipe.spans import span
@@ -65,7 +65,7 @@ class Found:
     pair: Pair
     conditions: Conditions
     seed: int
-    measured: Measured
+    measured: RunAnswer
     confirmed: Sequence[float] = ()
     where: str = ""
     links: int = 0
@@ -97,7 +97,7 @@ class Found:
 
     def text(self) -> str:
         """The file of the failure (`bentpipe.breaking.record`)."""
-        head = record.Record(
+        head = record.RecordHead(
             algorithm=spelled(self.pair.subject.text),
             goal=self.pair.goal.name,
             value=self.measured.value,
@@ -240,10 +240,10 @@ def break_(
         raise _core.ScenarioError("nothing is left to vary: give a range, or leave out fewer parts")
     search = Search(space, seed)
     place = None if out is None else Path(out) / FOLDER
-    with Trials(pair, place, fresh=fresh, workers=workers, executor=executor) as trials:
+    with SearchRuns(pair, place, fresh=fresh, workers=workers, executor=executor) as trials:
         report = Reporter(progress, trials)
         report.at("searching")
-        best: list[tuple[float, Conditions, Measured]] = []
+        best: list[tuple[float, Conditions, RunAnswer]] = []
         links, asked, interrupted = 0, 0, False
         try:
             while asked < runs if runs is not None else time.monotonic() < (until or 0.0) or not links:
@@ -275,8 +275,8 @@ def break_(
 
 def _settled(
     pair: Pair,
-    trials: Trials,
-    best: Sequence[tuple[float, Conditions, Measured]],
+    trials: SearchRuns,
+    best: Sequence[tuple[float, Conditions, RunAnswer]],
     seed: int,
     report: Reporter,
 ) -> Found:

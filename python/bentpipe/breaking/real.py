@@ -52,7 +52,7 @@ PACKET = 1000
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedRun:
     """A run.
 
     Attributes:
@@ -66,7 +66,7 @@ class Played:
     kept_time: bool | None
 
 
-def play(scenario: Mapping[str, Any], names: Mapping[str, str], folder: Path, stop: Event) -> Played:
+def play(scenario: Mapping[str, Any], names: Mapping[str, str], folder: Path, stop: Event) -> PlayedRun:
     """Makes a run, which takes the duration of the scenario and some seconds.
 
     Args:
@@ -105,7 +105,7 @@ def play(scenario: Mapping[str, Any], names: Mapping[str, str], folder: Path, st
             said = [json.loads((folder / f"{flow['name']}.{side}").read_text()) for side in ("near", "far")]
             counts[flow["name"]], traces[flow["name"]] = _measured(flow, said[0], said[1], end)
     ended = {"simulated_s": end, "flows": list(counts.values())}
-    return Played(observe(scenario, ended, traces), traces, emulation.report()["kept_time"])
+    return PlayedRun(observe(scenario, ended, traces), traces, emulation.report()["kept_time"])
 
 
 def delayed(scenario: Mapping[str, Any]) -> dict[str, Any]:

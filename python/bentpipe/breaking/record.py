@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _core
 from bentpipe.breaking.goals import find_goal
-from bentpipe.breaking.trials import Algorithm, Pair, Trials, traced
+from bentpipe.breaking.trials import Algorithm, Pair, SearchRuns, traced
 from bentpipe.controller import spelled
 from bentpipe.foreign import quoted
 from bentpipe.plain import toml
@@ -25,7 +25,7 @@ _WIDTH = 105
 
 
 @dataclass(frozen=True)
-class Record:
+class RecordHead:
     """The head of a file.
 
     Attributes:
@@ -85,7 +85,7 @@ def again(path: Path) -> float:
         OSError: it cannot be read.
     """
     pair, scenario = read(path)
-    with Trials(pair, workers=1) as trials:
+    with SearchRuns(pair, workers=1) as trials:
         (found,) = trials.measure_scenarios([scenario])
         if found is None:
             raise _core.ControllerError(trials.failed)
@@ -113,7 +113,7 @@ def read(path: Path) -> tuple[Pair, dict[str, Any]]:
         ScenarioError: the file is no record of a failure.
         OSError: it cannot be read.
     """
-    head = Record.read(path)
+    head = RecordHead.read(path)
     pair = Pair(find_goal(head.goal), Algorithm.of(head.algorithm), Algorithm.of(head.yardstick))
     scenario = tomllib.loads(path.read_text(encoding="utf-8"))
     rename(scenario, {spelled(one.text): one.cc for one in (pair.subject, pair.yardstick) if one.own})

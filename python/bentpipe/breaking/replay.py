@@ -22,9 +22,9 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.breaking import mechanism
 from bentpipe.breaking.conditions import CROSS
-from bentpipe.breaking.real import LOOK_S, Played, play
-from bentpipe.breaking.record import Record, read
-from bentpipe.breaking.trials import Algorithm, Pair, Trials
+from bentpipe.breaking.real import LOOK_S, PlayedRun, play
+from bentpipe.breaking.record import RecordHead, read
+from bentpipe.breaking.trials import Algorithm, Pair, SearchRuns
 from bentpipe.emulation.congestion import is_there
 from bentpipe.linux import MODULES, way
 from bentpipe.truth.cell import Sender
@@ -56,7 +56,7 @@ class Replayed:
     """
 
     name: str
-    record: Record
+    record: RecordHead
     sender: str
     linux: float | None = None
     values: Sequence[float] = ()
@@ -101,12 +101,12 @@ class Replayed:
 @dataclass
 class _Case:
     path: Path
-    record: Record
+    record: RecordHead
     pair: Pair
     scenario: dict[str, Any]
     sender: str = ""
     linux: float | None = None
-    runs: list[tuple[dict[str, Any], dict[str, Future[Played]]]] = field(default_factory=list)
+    runs: list[tuple[dict[str, Any], dict[str, Future[PlayedRun]]]] = field(default_factory=list)
 
 
 def replay(
@@ -124,7 +124,7 @@ def replay(
         ScenarioError: a file is no record of a failure.
         OSError: a file cannot be read, or the machine does not allow an emulated link.
     """
-    cases = [_Case(path, Record.read(path), *read(path)) for path in files]
+    cases = [_Case(path, RecordHead.read(path), *read(path)) for path in files]
     found: dict[Path, Replayed] = {}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as held:
         kernel = _Kernel(held)
@@ -178,7 +178,7 @@ def with_linux(pair: Pair, scenario: Mapping[str, Any], seeds: int) -> float | N
     """
     options = {"profile": "linux", "aen": False}  # the kernel has no such probe
     flows = [{**flow, **options} if "cc" in flow else flow for flow in scenario["flow"]]
-    with Trials(pair, workers=1) as trials:
+    with SearchRuns(pair, workers=1) as trials:
         found = trials.measure_scenarios(_seeded({**scenario, "flow": flows}, seeds))
     values = [one.value for one in found if one is not None]
     return statistics.median(values) if values else None
@@ -259,7 +259,7 @@ def _judged(case: _Case) -> Replayed:
     return Replayed(case.path.stem, case.record, case.sender, case.linux, values, fails, "", where, kept)
 
 
-def _run(pair: Pair, scenario: Mapping[str, Any], kernel: _Kernel, folder: Path, stop: Event) -> Played:
+def _run(pair: Pair, scenario: Mapping[str, Any], kernel: _Kernel, folder: Path, stop: Event) -> PlayedRun:
     """A run; once more if it failed, or if the emulator did not keep time."""
     algorithms = {json.dumps(one.cc): kernel.sender(one)[1] for one in (pair.yardstick, pair.subject)}
     names = {

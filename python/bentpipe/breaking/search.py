@@ -38,7 +38,7 @@ Point = Mapping[str, Value]
 
 
 @dataclass(frozen=True)
-class Number:
+class Between:
     """A variable with a range of numbers.
 
     Attributes:
@@ -61,7 +61,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Choice:
+class OneOf:
     """A variable with some options, at least two. The first is the plain one."""
 
     name: str
@@ -79,10 +79,10 @@ class Search:
         ScenarioError: the package cmaes is not installed.
     """
 
-    def __init__(self, variables: Sequence[Number | Choice], seed: int) -> None:
+    def __init__(self, variables: Sequence[Between | OneOf], seed: int) -> None:
         # The strategy needs a number; one that nobody reads does no harm.
-        self._numbers = [one for one in variables if isinstance(one, Number)] or [Number("", 0.0, 1.0)]
-        self._choices = [one for one in variables if isinstance(one, Choice)]
+        self._numbers = [one for one in variables if isinstance(one, Between)] or [Between("", 0.0, 1.0)]
+        self._choices = [one for one in variables if isinstance(one, OneOf)]
         self._random = np.random.default_rng(seed)
         self._asked: list[Any] = []
         self._climb: Any = None

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Self
 
 from bentpipe import _core
 from bentpipe.breaking.conditions import Conditions, scenario
-from bentpipe.breaking.goals import Goal, Measured
+from bentpipe.breaking.goals import RunAnswer, SearchGoal
 from bentpipe.breaking.observation import Trace, observe, traces
 from bentpipe.controller import named_algorithm, parameters
 from bentpipe.progress import State
@@ -20,7 +20,7 @@ from bentpipe.registry import find
 from bentpipe.result import Result
 from bentpipe.sweeps.case import Case, portable
 from bentpipe.sweeps.engine import share_out
-from bentpipe.sweeps.execution import Batch, Executor, Here, Processes, Ran, Threads, run_case
+from bentpipe.sweeps.execution import Executor, Here, Processes, Ran, RunBatch, Threads, run_case
 from bentpipe.sweeps.fingerprint import Fingerprints, code_version
 from bentpipe.sweeps.kept import Kept
 
@@ -64,7 +64,7 @@ class Algorithm:
 class Pair:
     """A goal, the algorithm that it is about, the yardstick, and the profile of both (None: the default)."""
 
-    goal: Goal
+    goal: SearchGoal
     subject: Algorithm
     yardstick: Algorithm
     profile: str | None = None
@@ -75,7 +75,7 @@ class Pair:
         second, queue = seconds and seconds.cc, self.subject.queue
         return scenario(on, self.subject.cc, seed, second=second, queue=queue, profile=self.profile)
 
-    def measured(self, scenario: Mapping[str, Any], rows: Mapping[str, Any]) -> Measured | None:
+    def measured(self, scenario: Mapping[str, Any], rows: Mapping[str, Any]) -> RunAnswer | None:
         """The answer from the rows of its runs; None if one failed, or if the link is not usable."""
         if None in rows.values() or not self.goal.usable(scenario, rows):
             return None
@@ -104,7 +104,7 @@ def traced(pair: Pair, scenario: Mapping[str, Any]) -> tuple[dict[str, dict[str,
     return found, results
 
 
-class Trials:
+class SearchRuns:
     """The runs of a search; as a context, no other process uses the folder meanwhile.
 
     Args:
@@ -163,7 +163,7 @@ class Trials:
             self._kept.finish()
         self._held.close()
 
-    def measure(self, links: Sequence[tuple[Conditions, int]]) -> list[Measured | None]:
+    def measure(self, links: Sequence[tuple[Conditions, int]]) -> list[RunAnswer | None]:
         """The answers for links with seeds; None as for `Pair.measured`.
 
         Raises:
@@ -171,7 +171,7 @@ class Trials:
         """
         return self.measure_scenarios([self.pair.scenario(on, seed) for on, seed in links])
 
-    def measure_scenarios(self, wanted: Sequence[dict[str, Any]]) -> list[Measured | None]:
+    def measure_scenarios(self, wanted: Sequence[dict[str, Any]]) -> list[RunAnswer | None]:
         """The answers for scenarios of the algorithm, as `measure` makes them of links.
 
         Raises:
@@ -202,7 +202,7 @@ class Trials:
     def _run(self, missing: Mapping[str, Case]) -> None:
         assert self._runs is not None, "used as a context"
         names, cases = list(missing), list(missing.values())
-        batches = (Batch([i], [case]) for i, case in enumerate(cases))
+        batches = (RunBatch([i], [case]) for i, case in enumerate(cases))
         for over in share_out(self._runs, batches):
             for ran in over:
                 self._take(names[ran.number], cases[ran.number], ran)
@@ -238,7 +238,7 @@ class Reporter:
         trials: the runs.
     """
 
-    def __init__(self, tell: Tell | None, trials: Trials) -> None:
+    def __init__(self, tell: Tell | None, trials: SearchRuns) -> None:
         self._tell, self._trials = tell, trials
         self._began = time.monotonic()
 
@@ -257,7 +257,7 @@ class Reporter:
         )  # fmt: skip
 
 
-def refuse(trials: Trials) -> NoReturn:
+def refuse(trials: SearchRuns) -> NoReturn:
     """Says why there is no answer.
 
     Raises:

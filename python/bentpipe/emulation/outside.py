@@ -36,7 +36,7 @@ _BETWEEN_S = 0.1
 
 
 @dataclass(frozen=True)
-class Claim:
+class Forwarding:
     """That an interface forwards packets as long as this is held."""
 
     #: The setting that controls forwarding.
@@ -55,7 +55,7 @@ class Claim:
         self.setting.write_text("1", encoding="ascii")
 
 
-def claim(interface: str) -> Claim:
+def claim(interface: str) -> Forwarding:
     """Notes that an emulation needs this interface to forward.
 
     Raises:
@@ -79,7 +79,7 @@ def claim(interface: str) -> Claim:
             fcntl.flock(descriptor, fcntl.LOCK_SH)
             with suppress(FileNotFoundError):  # the last of them has just removed it
                 if os.path.samestat(os.fstat(descriptor), os.stat(file)) and os.pread(descriptor, 8, 0):
-                    return Claim(setting, file, descriptor)
+                    return Forwarding(setting, file, descriptor)
         except BaseException:
             os.close(descriptor)
             raise
@@ -98,7 +98,7 @@ class Guard:
             now on.
     """
 
-    def __init__(self, namespaces: Sequence[int], claimed: Claim | None = None) -> None:
+    def __init__(self, namespaces: Sequence[int], claimed: Forwarding | None = None) -> None:
         self._namespaces = list(namespaces)
         #: The claim that is given back at the end.
         self.claimed = claimed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core
 from bentpipe.evaluation import answers, report
 from bentpipe.evaluation.chapter import Chapter, words
-from bentpipe.evaluation.experiment import Experiment, Extent
+from bentpipe.evaluation.experiment import Extent, SuiteExperiment
 from bentpipe.evaluation.mixed import MIXED
 from bentpipe.evaluation.multipath import MULTIPATH
 from bentpipe.evaluation.paths import AQM, PATHS, SATELLITE
@@ -24,7 +24,7 @@ from bentpipe.sweeps.kept import FOLDER
 if TYPE_CHECKING:
     import polars as pl
 
-EXPERIMENTS: tuple[Experiment, ...] = (*SINGLE, *MIXED, AQM, *PATHS, *MULTIPATH, SATELLITE, *SUITE)
+EXPERIMENTS: tuple[SuiteExperiment, ...] = (*SINGLE, *MIXED, AQM, *PATHS, *MULTIPATH, SATELLITE, *SUITE)
 """All experiments, in the order of the chapters."""
 
 
@@ -215,7 +215,7 @@ def assess(
     return Evaluation(all_, extent, chapters, stopped=stopped)
 
 
-def _chosen(only: Iterable[str] | None) -> list[Experiment]:
+def _chosen(only: Iterable[str] | None) -> list[SuiteExperiment]:
     """The experiments of these names."""
     known = {experiment.name: experiment for experiment in EXPERIMENTS}
     wanted = list(known) if only is None else list(only)

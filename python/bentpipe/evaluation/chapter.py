@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from bentpipe.evaluation.experiment import Experiment, Metric, Setting
+from bentpipe.evaluation.experiment import Metric, Setting, SuiteExperiment
 from bentpipe.stats import Interval, interval, paired
 
 Course = tuple[dict[str, Any], str, Sequence[float], Sequence[float]]
@@ -28,7 +28,7 @@ class Chapter:
         missing: runs that were not made because the user stopped the evaluation.
     """
 
-    experiment: Experiment
+    experiment: SuiteExperiment
     labels: Sequence[str]
     rows: list[dict[str, Any]] = field(default_factory=list)
     courses: list[Course] = field(default_factory=list)

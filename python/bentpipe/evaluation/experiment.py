@@ -119,7 +119,7 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Experiment:
+class SuiteExperiment:
     """Runs that answer one question about an algorithm.
 
     Args:
@@ -174,21 +174,21 @@ def experiment(
     *,
     settings: Callable[[Extent], Iterable[Setting]] | None = None,
     **code: Any,
-) -> Experiment:
+) -> SuiteExperiment:
     """The experiment of a name in experiments.toml.
 
     Args:
         name: its table there.
-        build: as for `Experiment`.
-        measure: as for `Experiment`.
-        settings: as for `Experiment`; by default the combinations of the values in the file.
-        code: other fields of `Experiment`: controls, compare, course.
+        build: as for `SuiteExperiment`.
+        measure: as for `SuiteExperiment`.
+        settings: as for `SuiteExperiment`; by default the combinations of the values in the file.
+        code: other fields of `SuiteExperiment`: controls, compare, course.
     """
     given = _GIVEN["experiments"][name]
     texts: dict[str, Any] = {
         key: text.format(**_GIVEN["words"]) for key, text in given.items() if isinstance(text, str)
     }
-    return Experiment(
+    return SuiteExperiment(
         name=name,
         **texts,
         axes=given["axes"],

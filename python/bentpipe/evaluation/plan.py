@@ -11,7 +11,7 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.controller import check_controller, named_algorithm
 from bentpipe.evaluation.chapter import Chapter, words
-from bentpipe.evaluation.experiment import Experiment, Extent
+from bentpipe.evaluation.experiment import Extent, SuiteExperiment
 from bentpipe.evaluation.network import capacity
 from bentpipe.evaluation.observation import Observation
 from bentpipe.progress import State
@@ -89,7 +89,7 @@ class Planned:
         return self.contender if isinstance(self.contender, str) else self.contender.label
 
 
-def plan(experiments: Sequence[Experiment], all_: Sequence[Contender], extent: Extent) -> list[Planned]:
+def plan(experiments: Sequence[SuiteExperiment], all_: Sequence[Contender], extent: Extent) -> list[Planned]:
     """All runs, the chapters one after the other; of each set-up and seed first those of all algorithms."""
     planned = []
     for number, experiment in enumerate(experiments):
@@ -101,7 +101,7 @@ def plan(experiments: Sequence[Experiment], all_: Sequence[Contender], extent: E
 
 
 def run_plan(
-    experiments: Sequence[Experiment],
+    experiments: Sequence[SuiteExperiment],
     all_: Sequence[Contender],
     runs: Sequence[Planned],
     *,
@@ -147,7 +147,7 @@ def run_plan(
 class _Cases(Sequence[Case]):
     """The cases of runs, built when they are asked for: a scenario may have thousands of flows."""
 
-    def __init__(self, experiments: Sequence[Experiment], runs: Sequence[Planned]) -> None:
+    def __init__(self, experiments: Sequence[SuiteExperiment], runs: Sequence[Planned]) -> None:
         self._experiments, self._runs = experiments, runs
         # All algorithms of a set-up and a seed have one scenario, and a case is asked for more than once.
         self._shared = lru_cache(1)(self._build)
@@ -187,7 +187,7 @@ def _with(table: Mapping[str, Any], cc: Any) -> tuple[dict[str, Any], dict[str, 
     return {**table, "flow": flows}, controllers
 
 
-def _measured(experiment: Experiment, planned: Planned, case: Case, ran: Ran) -> Row:
+def _measured(experiment: SuiteExperiment, planned: Planned, case: Case, ran: Ran) -> Row:
     """The numbers of a run by parts of its setting, and its course if a chart shows it."""
     result = ran.result
     run = Observation(

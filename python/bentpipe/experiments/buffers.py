@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 import bentpipe as bp
 from bentpipe import measures, stats
-from bentpipe.experiments.table import STYLE, Key, Table
+from bentpipe.experiments.table import STYLE, Key, TableExperiment
 from bentpipe.models import KINDS
 from bentpipe.pages.markdown import markdown, rendered
 from bentpipe.registry import find
@@ -50,7 +50,7 @@ class Buffered:
     jain: float
 
 
-class Buffers(Table[Buffered]):
+class Buffers(TableExperiment[Buffered]):
     """The experiment: four flows of one algorithm, for every algorithm and buffer."""
 
     name = "buffers"

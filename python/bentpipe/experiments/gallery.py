@@ -51,7 +51,7 @@ STYLE: dict[Any, Any] = {
 
 
 @dataclass(frozen=True)
-class Panel:
+class GalleryPanel:
     """One of the three runs of a controller."""
 
     title: str
@@ -83,9 +83,9 @@ class Panel:
 
 
 PANELS = (
-    Panel("no errors, other traffic", 0.0, others=True),
-    Panel("bit error rate 1e-8", 1e-8, others=False),
-    Panel("bit error rate 1e-7", 1e-7, others=False),
+    GalleryPanel("no errors, other traffic", 0.0, others=True),
+    GalleryPanel("bit error rate 1e-8", 1e-8, others=False),
+    GalleryPanel("bit error rate 1e-7", 1e-7, others=False),
 )
 
 

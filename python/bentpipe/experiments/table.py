@@ -42,7 +42,7 @@ class Key(NamedTuple):
     seed: int
 
 
-class Table(Experiment, Generic[Row]):
+class TableExperiment(Experiment, Generic[Row]):
     """An experiment of this kind.
 
     `measure` gives the columns that come from a run of a row. The name of the run is `case.settings["run"]`.

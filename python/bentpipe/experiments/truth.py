@@ -28,10 +28,10 @@ from bentpipe.sweeps.store import Lock
 from bentpipe.truth import cell as cells_of
 from bentpipe.truth import comparison, measuring, quic_program, quic_table
 from bentpipe.truth.cell import Cell
-from bentpipe.truth.measuring import Job
+from bentpipe.truth.measuring import TransferJob
 from bentpipe.truth.quic_program import QuicCell, QuicTransfer
 from bentpipe.truth.real import TransferFailed
-from bentpipe.truth.side import Store, simulated
+from bentpipe.truth.side import TransferStore, simulated
 from bentpipe.truth.writing import write_rows
 
 Of = TypeVar("Of", Cell, QuicCell)
@@ -68,7 +68,7 @@ class Truth(Experiment, Generic[Of]):
     ) -> None:
         super().__init__(out, quick=quick, **given)
         self.cells: Sequence[Of] = cells or self.GRIDS["quick" if quick else "full"]()
-        self.at_once, self.tell, self.store = at_once or self.AT_ONCE, tell, Store(out)
+        self.at_once, self.tell, self.store = at_once or self.AT_ONCE, tell, TransferStore(out)
         self.rows: list[dict[str, Any]] = []
         self.table: list[dict[str, Any]] = []
 
@@ -96,7 +96,7 @@ class Truth(Experiment, Generic[Of]):
                 clock.tell()
 
             try:
-                self.transfer(Job(self.at_once, over, self.tell))
+                self.transfer(TransferJob(self.at_once, over, self.tell))
             except KeyboardInterrupt:
                 done = (
                     f"{clock.done:,} of {clock.total:,} transfers are done and kept, those under way are lost"
@@ -111,7 +111,7 @@ class Truth(Experiment, Generic[Of]):
         """The files of real transfers."""
 
     @abstractmethod
-    def transfer(self, job: Job) -> None:
+    def transfer(self, job: TransferJob) -> None:
         """Makes the real transfers that the folder lacks."""
 
     def measure(self, case: Case, result: bp.Result) -> Row:
@@ -135,7 +135,7 @@ class LinuxTruth(Truth[Cell]):
         """A file for each cell."""
         return map(self.store.file, self.cells)
 
-    def transfer(self, job: Job) -> None:
+    def transfer(self, job: TransferJob) -> None:
         """Transfers of the kernel's TCP; those that cannot be made are left out."""
         self.cells = job.measure(self.cells, self.store)
 
@@ -168,7 +168,7 @@ class QuicTruth(Truth[QuicCell]):
             tcp = [self.store.file(kernel) for kernel in cell.kernels()]
             yield next((file for file in tcp if file.exists()), tcp[0])
 
-    def transfer(self, job: Job) -> None:
+    def transfer(self, job: TransferJob) -> None:
         """Real transfers over QUIC and over TCP, and QUIC's simulations by the program itself.
 
         TCP's are each by the first sender that can run the controller in this kernel.

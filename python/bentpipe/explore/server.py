@@ -34,7 +34,7 @@ _STYLE = """<style>
 """
 
 
-class _Server(uvicorn.Server):
+class _ExploreServer(uvicorn.Server):
     """Ends at once on request: there is nothing to finish."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -68,7 +68,7 @@ def serve(
     page = page.with_app(path="", root=str(Path(__file__).with_name("app.py")))
     # A page from elsewhere must not reach this one under a name of its own for 127.0.0.1.
     safe = TrustedHostMiddleware(page.build(), allowed_hosts=[HOST, "localhost"])
-    server = _Server(uvicorn.Config(safe, log_level="critical", timeout_graceful_shutdown=0))
+    server = _ExploreServer(uvicorn.Config(safe, log_level="critical", timeout_graceful_shutdown=0))
     tell(address)
     if browser:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

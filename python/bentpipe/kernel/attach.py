@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from bentpipe import _core
 from bentpipe.kernel import agent, machine, routes
 from bentpipe.kernel.choice import Choice
-from bentpipe.kernel.records import Record, changing, records, started
+from bentpipe.kernel.records import AttachedController, changing, records, started
 
 READY_S = 60.0
 """Time limit for an agent to register its controller; it takes half a second in an emulated machine."""
@@ -52,7 +52,7 @@ def attach(
     pin: bool = False,
     congctl: Sequence[str] = (),
     foreground: bool = False,
-    ready: Callable[[Record], None] = lambda _record: None,
+    ready: Callable[[AttachedController], None] = lambda _record: None,
     check: Callable[[], None] = check_machine,
     maker: agent.Maker = agent.make,
     program: Sequence[str] = PROGRAM,
@@ -112,13 +112,13 @@ def attach(
         detach(record)
 
 
-def detach(record: Record) -> list[str]:
+def detach(record: AttachedController) -> list[str]:
     """Takes a controller out: routes, agent, pins, record. Returns the obstacles, a line each."""
     with changing():
         return _take_out(record)
 
 
-def find(given: str | None) -> list[Record]:
+def find(given: str | None) -> list[AttachedController]:
     """The attached controllers that a word means: the user's, the registry's or the kernel's; all for None.
 
     Raises:
@@ -136,9 +136,9 @@ def find(given: str | None) -> list[Record]:
     return found
 
 
-def _planned(choice: Choice, old: Record | None, *, pin: bool) -> Record:
+def _planned(choice: Choice, old: AttachedController | None, *, pin: bool) -> AttachedController:
     """The record of what is to be attached, with the remains of an agent that has died."""
-    record = Record(choice) if old is None else replace(old, choice=choice, pid=0, began=0)
+    record = AttachedController(choice) if old is None else replace(old, choice=choice, pid=0, began=0)
     if pin and record.pin is None:
         if machine.bpffs() is None:  # the agent mounts it
             record.mounted = str(machine.BPFFS)
@@ -146,7 +146,7 @@ def _planned(choice: Choice, old: Record | None, *, pin: bool) -> Record:
     return record
 
 
-def _start(record: Record, program: Sequence[str]) -> None:
+def _start(record: AttachedController, program: Sequence[str]) -> None:
     """Starts the agent in a session of its own and waits for its first line."""
     mine, its = os.pipe()
     try:
@@ -181,7 +181,7 @@ def _start(record: Record, program: Sequence[str]) -> None:
     record.write()
 
 
-def _refuse(said: dict[str, Any], record: Record) -> NoReturn:
+def _refuse(said: dict[str, Any], record: AttachedController) -> NoReturn:
     if said.get("kind") == "ScenarioError":
         raise _core.ScenarioError(str(said["error"]))
     if "error" in said:
@@ -191,11 +191,11 @@ def _refuse(said: dict[str, Any], record: Record) -> NoReturn:
     raise KernelFailed(f"the agent ended before it was ready{last}")
 
 
-def _change(record: Record, changes: Sequence[routes.Change]) -> None:
+def _change(record: AttachedController, changes: Sequence[routes.RouteChange]) -> None:
     """Changes the routes, first those of an agent that has died; each is recorded before."""
     for table in record.routes:
         with suppress(OSError):  # it has gone meanwhile
-            routes.apply(routes.Change(**table))
+            routes.apply(routes.RouteChange(**table))
     for change in changes:
         record.netns = routes.namespace()
         record.routes.append(asdict(change))
@@ -208,14 +208,14 @@ def _change(record: Record, changes: Sequence[routes.Change]) -> None:
             raise KernelFailed(str(failure)) from None
 
 
-def _take_out(record: Record) -> list[str]:
+def _take_out(record: AttachedController) -> list[str]:
     """Undoes everything in the opposite order; an obstacle does not stop the rest."""
     said = []
     if record.routes and record.netns != routes.namespace():
         said.append("its routes are in another network namespace and lose the algorithm with it")
     elif record.routes:
         for table in reversed(record.routes):
-            trouble = routes.undo(routes.Change(**table))
+            trouble = routes.undo(routes.RouteChange(**table))
             if trouble is not None:
                 said.append(trouble)
     if record.alive():
@@ -227,7 +227,7 @@ def _take_out(record: Record) -> list[str]:
     return said
 
 
-def _wait(record: Record) -> None:
+def _wait(record: AttachedController) -> None:
     """Waits until the agent has ended; one that does not listen is ended."""
     for number in (None, signal.SIGTERM, signal.SIGKILL):
         if number is not None:
@@ -240,7 +240,7 @@ def _wait(record: Record) -> None:
             return
 
 
-def _unregister(record: Record) -> None:
+def _unregister(record: AttachedController) -> None:
     """Removes its pins, whereupon the kernel lets the datapath go when its last connection ends."""
     pin = None if record.pin is None else Path(record.pin).parent
     with suppress(_core.KernelError):  # a build without the datapath has pinned nothing
@@ -248,7 +248,7 @@ def _unregister(record: Record) -> None:
     _unmount(record)
 
 
-def _unmount(record: Record) -> None:
+def _unmount(record: AttachedController) -> None:
     """Removes directory and mount that were made for pins, unless others are pinned there."""
     if record.pin is None:
         return
@@ -266,7 +266,7 @@ def _unmount(record: Record) -> None:
             return
 
 
-def _forget(record: Record, old: Record | None) -> None:
+def _forget(record: AttachedController, old: AttachedController | None) -> None:
     """Restores the state before an attempt."""
     if old is not None:
         old.write()

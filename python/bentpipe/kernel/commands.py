@@ -65,7 +65,7 @@ def attach_verb(
     _work(lambda: attach(choice, pin=pin, congctl=congctl or [], foreground=foreground, ready=_say_attached))
 
 
-def _say_attached(record: records.Record) -> None:
+def _say_attached(record: records.AttachedController) -> None:
     what = "native" if record.choice.native else f"agent {record.pid}"
     where = f", pinned at {record.pin}" if record.pin else ""
     terminal.line(

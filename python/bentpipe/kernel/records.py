@@ -35,7 +35,7 @@ _OF_FLOW = (
 
 
 @dataclass
-class Record:
+class AttachedController:
     """One attached controller.
 
     Attributes:
@@ -82,7 +82,7 @@ def home() -> Path:
     return Path(os.environ.get(VARIABLE) or "/run/bentpipe")
 
 
-def records() -> list[Record]:
+def records() -> list[AttachedController]:
     """All that is attached, in order of their names; nothing if this user may not look."""
     found = []
     try:
@@ -92,7 +92,7 @@ def records() -> list[Record]:
     for place in places:
         with suppress(OSError, ValueError, KeyError, TypeError):
             table = json.loads((place / "record.json").read_text(encoding="utf-8"))
-            found.append(Record(**table | {"choice": Choice(**table["choice"])}))
+            found.append(AttachedController(**table | {"choice": Choice(**table["choice"])}))
     return found
 
 
@@ -212,7 +212,7 @@ def _other(known: Mapping[str, Any]) -> dict[str, Any]:
     return {**known, "given": known["cc"], **state}
 
 
-def _one(record: Record, known: Mapping[str, Any]) -> dict[str, Any]:
+def _one(record: AttachedController, known: Mapping[str, Any]) -> dict[str, Any]:
     said: Mapping[str, Any] | None = None
     if record.alive():
         try:

@@ -14,7 +14,7 @@ _STATES = {"linkdown", "dead", "onlink-dead", "offload", "trap", "rt_offload", "
 
 
 @dataclass(frozen=True)
-class Change:
+class RouteChange:
     """One route before and after, as `ip route` writes it.
 
     Attributes:
@@ -33,7 +33,7 @@ class Change:
         return " ".join(self.new)
 
 
-def plan(asked: str, name: str) -> Change:
+def plan(asked: str, name: str) -> RouteChange:
     """Plans the change of one route; nothing is changed yet.
 
     Args:
@@ -77,7 +77,7 @@ def plan(asked: str, name: str) -> Change:
     if after and after[0][:1] == ["nexthop"]:
         raise ScenarioError(f"--congctl {asked}: a route with several next hops is not supported")
     old = [*clean(found[0]), *table]
-    return Change(family, old, [*without(old), "congctl", *["lock"] * lock, name], name)
+    return RouteChange(family, old, [*without(old), "congctl", *["lock"] * lock, name], name)
 
 
 def _destination(word: str, asked: str) -> str:
@@ -107,7 +107,7 @@ def without(words: list[str]) -> list[str]:
     return words[:at] + words[at + (3 if words[at + 1 : at + 2] == ["lock"] else 2) :]
 
 
-def apply(change: Change) -> None:
+def apply(change: RouteChange) -> None:
     """Changes the route.
 
     Raises:
@@ -130,10 +130,10 @@ def choose_everywhere(name: str) -> None:
         for line in _ip([family, "route", "show"]).stdout.splitlines():
             old = clean(line.split())
             if not old[0].startswith("fe80:"):
-                apply(Change(family, old, [*without(old), "congctl", name], name))
+                apply(RouteChange(family, old, [*without(old), "congctl", name], name))
 
 
-def undo(change: Change) -> str | None:
+def undo(change: RouteChange) -> str | None:
     """Changes the route back if it still has our algorithm; returns the obstacle, if there is one."""
     table = _table(change.old)
     lines = _ip([change.family, "route", "show", *table]).stdout.splitlines()

@@ -13,7 +13,7 @@
 an emulation and of the kernel's flows.
 """
 
-from bentpipe.live.board import Family, LiveChart, LivePage, Reading, Series
-from bentpipe.live.server import Shown, serve
+from bentpipe.live.board import BoardNumber, Family, LiveChart, LivePage, Series
+from bentpipe.live.server import ServedPage, serve
 
-__all__ = ["Family", "LiveChart", "LivePage", "Reading", "Series", "Shown", "serve"]
+__all__ = ["Family", "LiveChart", "LivePage", "BoardNumber", "Series", "ServedPage", "serve"]

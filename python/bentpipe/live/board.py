@@ -55,7 +55,7 @@ class LiveChart:
 
 
 @dataclass(frozen=True)
-class Reading:
+class BoardNumber:
     """A number above the charts, as it is now: ``name`` times ``scale``, with its label and its unit."""
 
     name: str
@@ -73,7 +73,7 @@ class LivePage:
 
     title: str
     charts: Sequence[LiveChart]
-    readings: Sequence[Reading] = ()
+    readings: Sequence[BoardNumber] = ()
     lead: str = ""
     rank: str = ""
 

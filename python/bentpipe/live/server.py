@@ -42,7 +42,7 @@ _HEADERS = {
 }
 
 
-class Shown:
+class ServedPage:
     """A page that is being served. As a context manager it ends with its block."""
 
     def __init__(self, server: _Server, source: Callable[[], Numbers], every_s: float) -> None:
@@ -91,8 +91,10 @@ class Shown:
             self._stop.wait(due - time.monotonic())
 
 
-def serve(address: str, page: LivePage, source: Callable[[], Numbers], *, every_s: float = EVERY_S) -> Shown:
-    """Serves a page until the block ends or `Shown.close` is called.
+def serve(
+    address: str, page: LivePage, source: Callable[[], Numbers], *, every_s: float = EVERY_S
+) -> ServedPage:
+    """Serves a page until the block ends or `ServedPage.close` is called.
 
     Args:
         address: ``"127.0.0.1:8000"``; port 0 is any that is free.
@@ -110,7 +112,7 @@ def serve(address: str, page: LivePage, source: Callable[[], Numbers], *, every_
         raise ScenarioError(
             f"--web {address}: {failure.strerror}; choose another port, or 0 for any that is free"
         ) from None
-    return Shown(server, source, every_s)
+    return ServedPage(server, source, every_s)
 
 
 def loopback(address: str) -> tuple[str, int]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import terminal
 from bentpipe.connections import Connection, Connections
-from bentpipe.live.board import Family, LiveChart, LivePage, Reading, Series
-from bentpipe.live.server import Shown, serve
+from bentpipe.live.board import BoardNumber, Family, LiveChart, LivePage, Series
+from bentpipe.live.server import ServedPage, serve
 
 if TYPE_CHECKING:
     from bentpipe.emulation.session import Emulation
@@ -68,11 +68,11 @@ def emulation_page(title: str, lead: str = "", *, relay: bool = False) -> LivePa
             ),
         ],
         readings=[
-            Reading("rate", "rate, forward", "Mbit/s", 1e-6),
-            Reading("back", "rate, reverse", "Mbit/s", 1e-6),
-            Reading("queue", "queue, forward", "packets"),
-            Reading("lost", "lost so far", "packets"),
-            Reading("late/p99", "99 % late by less than", "ms", 1e3),
+            BoardNumber("rate", "rate, forward", "Mbit/s", 1e-6),
+            BoardNumber("back", "rate, reverse", "Mbit/s", 1e-6),
+            BoardNumber("queue", "queue, forward", "packets"),
+            BoardNumber("lost", "lost so far", "packets"),
+            BoardNumber("late/p99", "99 % late by less than", "ms", 1e3),
         ],
         lead=lead,
         rank="bps/",
@@ -80,7 +80,7 @@ def emulation_page(title: str, lead: str = "", *, relay: bool = False) -> LivePa
 
 
 @contextmanager
-def watching(address: str, emulation: Emulation, title: str, lead: str = "") -> Iterator[Shown]:
+def watching(address: str, emulation: Emulation, title: str, lead: str = "") -> Iterator[ServedPage]:
     """Serves the page of an emulation that runs, and says on standard error where.
 
     Args:
@@ -191,11 +191,11 @@ def kernel_page(title: str) -> LivePage:
             ),
         ],
         readings=[
-            Reading("flows", "flows"),
-            Reading("rate", "rate of all", "Mbit/s", 1e-6),
-            Reading("fallbacks", "fallbacks"),
-            Reading("dropped", "reports dropped"),
-            Reading("applied", "99 % of orders applied in", "ms", 1e3),
+            BoardNumber("flows", "flows"),
+            BoardNumber("rate", "rate of all", "Mbit/s", 1e-6),
+            BoardNumber("fallbacks", "fallbacks"),
+            BoardNumber("dropped", "reports dropped"),
+            BoardNumber("applied", "99 % of orders applied in", "ms", 1e3),
         ],
         rank="bps/",
     )

@@ -47,7 +47,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass
-class Transfer:
+class CapturedTransfer:
     """One direction of one connection, by the packets of its capture.
 
     Attributes:
@@ -112,7 +112,7 @@ def estimates(path: Path) -> tuple[list[Estimate], Losses]:
     return found + [one for one in (rate, loss, room) if one is not None], losses
 
 
-def _rate(flow: Transfer, samples: Floats, floor: float, path: Path) -> Estimate | None:
+def _rate(flow: CapturedTransfer, samples: Floats, floor: float, path: Path) -> Estimate | None:
     """The rate of acknowledgements during a standing queue, over spans between two that miss nothing."""
     wire = float(flow.sent[:, 3].sum() / flow.sent[:, 2].sum())
     whole = flow.acked[flow.acked[:, 3] == 0]
@@ -151,7 +151,7 @@ class _Fates:
     age: Floats
 
 
-def _fates(flow: Transfer, samples: Floats) -> _Fates:
+def _fates(flow: CapturedTransfer, samples: Floats) -> _Fates:
     """The fate of each segment.
 
     Samples after a segment are ignored: whether there are some depends on whether it was lost.
@@ -227,7 +227,7 @@ def _buffer(
     )  # fmt: skip
 
 
-def _samples(flow: Transfer) -> Floats:
+def _samples(flow: CapturedTransfer) -> Floats:
     """The acknowledgements with a round trip, without those of segments sent twice, which are ambiguous.
 
     P. Karn, C. Partridge: Improving Round-Trip Time Estimates in Reliable Transport Protocols, SIGCOMM 1987.
@@ -238,12 +238,12 @@ def _samples(flow: Transfer) -> Floats:
     return flow.acked[known]
 
 
-def _segment(flow: Transfer) -> float:
+def _segment(flow: CapturedTransfer) -> float:
     """Bytes of a usual segment on the wire."""
     return float(np.median(flow.sent[:, 3]))
 
 
-def _largest(path: Path, rows: list[list[str]]) -> Transfer:
+def _largest(path: Path, rows: list[list[str]]) -> CapturedTransfer:
     """The direction of a connection that carries the most data."""
     sizes: Counter[tuple[str, str]] = Counter()
     for row in rows:
@@ -272,7 +272,7 @@ def _largest(path: Path, rows: list[list[str]]) -> Transfer:
         refuse(
             path, None, f"its largest connection has {len(sent)} data packets; {_LEAST_PACKETS} are needed"
         )
-    return Transfer(np.array(sent), np.array(acked), handshake)
+    return CapturedTransfer(np.array(sent), np.array(acked), handshake)
 
 
 def _read(path: Path) -> list[list[str]]:

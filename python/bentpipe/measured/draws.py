@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from bentpipe.measured import hypotheses
 from bentpipe.measured.fitting import Fitting
-from bentpipe.measured.hypotheses import Axis, Below, Hypothesis, Near
+from bentpipe.measured.hypotheses import Below, Hypothesis, Near, Unknown
 from bentpipe.measured.population import (
     Density,
     Points,
+    PointSource,
     Population,
-    Source,
     effective,
     mixed,
     populate,
@@ -35,7 +35,7 @@ from bentpipe.measured.population import (
     uniform,
 )  # fmt: skip
 from bentpipe.measured.quantities import Estimate
-from bentpipe.measured.transfers import SEEKERS, Pausing, Played, Test
+from bentpipe.measured.transfers import SEEKERS, IperfTest, Pausing, Played
 from bentpipe.models import Loss
 from bentpipe.spans import Span, radical_inverse
 
@@ -152,7 +152,7 @@ class Weighed:
         widened: by how much the tolerances had to be widened for that; None if no link fits at all.
     """
 
-    tests: Sequence[Test]
+    tests: Sequence[IperfTest]
     links: int
     ruled_out: float
     effective: float
@@ -193,7 +193,7 @@ class Evidence:
     estimates: Mapping[str, Estimate]
     watched: Sequence[hypotheses.Watched]
     counts: Sequence[hypotheses.Count]
-    tests: Sequence[Test]
+    tests: Sequence[IperfTest]
     given: Mapping[str, Span]
     beside: Sequence[tuple[str, int]] = ()
 
@@ -219,7 +219,7 @@ class Evidence:
             return list(hypotheses.RIVALS)
         return [hypotheses.NONE]
 
-    def axes(self) -> list[tuple[Axis, str]]:
+    def axes(self) -> list[tuple[Unknown, str]]:
         """Rate, round trip, and buffer if a file gives it, with the units of their texts."""
         found = []
         for name in ("rate", "rtt", "buffer"):
@@ -232,7 +232,7 @@ class Evidence:
                 found.append((axis, "bdp" if unknown else _UNITS[name]))
         return found
 
-    def _measured(self, name: str) -> Axis | None:
+    def _measured(self, name: str) -> Unknown | None:
         """The range of an estimate, wider where a transfer will narrow it again."""
         one = self.estimates.get({"rate": "rate_bps", "rtt": "rtt_s", "buffer": "buffer_bytes"}[name])
         if name == "buffer":
@@ -259,9 +259,9 @@ class Evidence:
                 return Near(name, low, high)
         return _between(name, low, high, one.value, log=bool(self.tests))
 
-    def _buffer(self, one: Estimate | None) -> Axis | None:
+    def _buffer(self, one: Estimate | None) -> Unknown | None:
         if one is None:
-            return Axis("buffer", *_ANY_BUFFER, log=True) if self.tests else None
+            return Unknown("buffer", *_ANY_BUFFER, log=True) if self.tests else None
         low, high = max(one.low, one.value / 20, _PACKET), max(one.high, _PACKET)
         wider = 1.0 if not self.tests else _BOUND_BUFFER if one.bound else _WIDER_BUFFER
         if self.tests and one.bound and {"rate_bps", "rtt_s"} <= set(self.estimates):
@@ -270,7 +270,7 @@ class Evidence:
         return _between("buffer", low / min(wider, _LOWER_BUFFER), high * wider, one.value, log=True)
 
 
-class Search:
+class DrawSpaces:
     """The spaces of losses and of whole links, and the draws from them.
 
     `alone` draws without transfers, `weighed` with them.
@@ -365,7 +365,7 @@ class Search:
         found = losses.points.pick(self.random.permutation(systematic(weights, count, self.random)))
         return Points(found.kind, np.hstack([self.random.random((count, self.ahead)), found.at]))
 
-    def _from(self, losses: Population) -> tuple[Source, Density]:
+    def _from(self, losses: Population) -> tuple[PointSource, Density]:
         """The first proposal, and the prior.
 
         One part comes from the evidence of packets in order, one part from a flatter law, and one part lies
@@ -395,7 +395,7 @@ class Search:
         alive: NDArray[np.bool_],
         power: float,
         more: Density = lambda points: np.zeros(len(points)),
-    ) -> Source:
+    ) -> PointSource:
         """Links by the likelihood of their losses to that power, and by `more`, a function of the losses.
 
         Each living hypothesis has its share.
@@ -415,7 +415,7 @@ class Search:
                 return np.asarray(flatter + np.log(factor[points.kind]))
 
         again = weights * factor[losses.points.kind]
-        return Source(partial(self._whole, losses, again / again.sum()), log_density)
+        return PointSource(partial(self._whole, losses, again / again.sum()), log_density)
 
     def _played(self, point: Points) -> Played:
         link = self._draw(point)
@@ -488,17 +488,17 @@ def _ruled_out(found: Population, first: int, tests: int) -> float:
     return float(before[found.log_fit[:first] < -_OUT * tests].sum() / before.sum())
 
 
-def _axis(given: Span) -> Axis:
+def _axis(given: Span) -> Unknown:
     """A range of the user's in bits per second, seconds, bytes, packets or BDPs."""
     far = given.low > 0 and given.high >= _FAR * given.low
-    return Axis(given.name, given.low * given.factor, given.high * given.factor, log=far)
+    return Unknown(given.name, given.low * given.factor, given.high * given.factor, log=far)
 
 
-def _between(name: str, low: float, high: float, value: float, *, log: bool = False) -> Axis:
+def _between(name: str, low: float, high: float, value: float, *, log: bool = False) -> Unknown:
     """A range, or its value if that is as good as one."""
     if high - low <= SAME * high:
-        return Axis(name, value, value)
-    return Axis(name, low, high, log=log or (low > 0 and high >= _FAR * low))
+        return Unknown(name, value, value)
+    return Unknown(name, low, high, log=log or (low > 0 and high >= _FAR * low))
 
 
 def _queue(share: float) -> str:

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from bentpipe import _core
-from bentpipe.measured.transfers import RUN, Floats, Played, Test, log_fit, log_fit_at_start, scenario
+from bentpipe.measured.transfers import RUN, Floats, IperfTest, Played, log_fit, log_fit_at_start, scenario
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import work_off
 
@@ -47,7 +47,7 @@ class Fitting:
         worked: the work that was done.
     """
 
-    def __init__(self, tests: Sequence[Test], beside: int, rtt_s: float, most: float) -> None:
+    def __init__(self, tests: Sequence[IperfTest], beside: int, rtt_s: float, most: float) -> None:
         few, many = (most / links / len(tests) for links in (_WHOLE_LINKS, _LEAST_LINKS))
         lasts = [test.played_s(few, many, rtt_s, beside) for test in tests]
         costs = [test.cost(lasted_s, beside) for test, lasted_s in zip(tests, lasts, strict=True)]
@@ -93,10 +93,10 @@ class Fitting:
 
     def _simulated(
         self,
-        test: Test,
+        test: IperfTest,
         links: Sequence[Played],
         lasted_s: float,
-        fit: Callable[[Test, _core.RawResult, float], float],
+        fit: Callable[[IperfTest, _core.RawResult, float], float],
         told: Callable[[int], None],
     ) -> Floats:
         """The fit of one transfer on each link."""

@@ -37,7 +37,7 @@ _PACKET_BITS = 8 * 1500
 
 
 @dataclass(frozen=True)
-class Axis:
+class Unknown:
     """An unknown number: it lies between two ends, in its logarithm evenly if `log`."""
 
     name: str
@@ -52,7 +52,7 @@ class Axis:
         return np.asarray(self.low + (self.high - self.low) * share)
 
 
-class Near(Axis):
+class Near(Unknown):
     """A number that is rather near its lower end: half of the weight is on a quarter of its logarithm."""
 
     def at(self, share: Floats) -> Floats:
@@ -60,7 +60,7 @@ class Near(Axis):
         return np.asarray(self.low * (self.high / self.low) ** share**2)
 
 
-class Above(Axis):
+class Above(Unknown):
     """A number that is rather near its upper end: half of the weight is on the upper eighth."""
 
     def at(self, share: Floats) -> Floats:
@@ -68,7 +68,7 @@ class Above(Axis):
         return np.asarray(self.high - (self.high - self.low) * (1 - share) ** 3)
 
 
-class Below(Axis):
+class Below(Unknown):
     """A number that is at most `high`: the distance below it is unknown, even its magnitude."""
 
     def at(self, share: Floats) -> Floats:
@@ -148,7 +148,7 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Chain:
+class LossChain:
     """A chain of two states, its probabilities per packet, one for each link that is considered.
 
     Attributes:
@@ -181,7 +181,7 @@ class Chain:
         return 1 + 2 * apart * stays / (1 - stays) / np.maximum(self.share * (1 - self.share), 1e-300)
 
 
-_BESIDE = Axis("beside", 1e-3, 0.1, log=True)
+_BESIDE = Unknown("beside", 1e-3, 0.1, log=True)
 """Losses beside those in bursts or fades, as a share of them: with more, losses would be independent."""
 _INSIDE = Above("inside", 0.2, 1.0)
 """Of a burst that is counted in packets: most often a frame is lost whole, or the way is blocked."""
@@ -199,9 +199,9 @@ class Hypothesis:
 
     name: str
     words: str
-    axes: tuple[Axis, ...] = ()
+    axes: tuple[Unknown, ...] = ()
 
-    def chain(self, of: Values, apart_s: float) -> Chain:
+    def chain(self, of: Values, apart_s: float) -> LossChain:
         """Its chain for packets that are sent so far apart."""
         if self.name == "bursts":
             return _chain(of, of["begins"], 1 / of["length"])
@@ -211,7 +211,7 @@ class Hypothesis:
             return _chain(of, begins * moved, ends * moved)
         share = of["per"] if self.name != "ber" else -np.expm1(_PACKET_BITS * np.log1p(-of["ber"]))
         none = np.zeros_like(share)
-        return Chain(none, none + 1, share, share)
+        return LossChain(none, none + 1, share, share)
 
     def models(self, of: Mapping[str, float], phase: float) -> list[Loss]:
         """The simulated losses; `phase`, 0 to 1, is how long ago the last fade was, in its periods."""
@@ -229,20 +229,20 @@ class Hypothesis:
         return []
 
 
-def _chain(of: Values, begins: Floats, ends: Floats) -> Chain:
+def _chain(of: Values, begins: Floats, ends: Floats) -> LossChain:
     """A chain whose losses in the good state are a share of those in the bad one."""
-    return Chain(begins, ends, of["beside"] * of["inside"] * begins / (begins + ends), of["inside"])
+    return LossChain(begins, ends, of["beside"] * of["inside"] * begins / (begins + ends), of["inside"])
 
 
-INDEPENDENT = Hypothesis("independent", "independent", (Axis("per", LEAST, MOST, log=True),))
+INDEPENDENT = Hypothesis("independent", "independent", (Unknown("per", LEAST, MOST, log=True),))
 BURSTS = Hypothesis(
     "bursts", "in bursts counted in packets",
-    (Axis("begins", LEAST, 0.1, log=True), Axis("length", 2.0, 300.0, log=True), _INSIDE, _BESIDE),
+    (Unknown("begins", LEAST, 0.1, log=True), Unknown("length", 2.0, 300.0, log=True), _INSIDE, _BESIDE),
 )  # fmt: skip
 FADES = Hypothesis(
     "fades", "in fades that last for a time",
-    (Axis("between_s", 1.0, 1e6, log=True), Axis("length_s", 0.05, 10.0, log=True),
-     Axis("inside", 0.2, 1.0), _BESIDE),
+    (Unknown("between_s", 1.0, 1e6, log=True), Unknown("length_s", 0.05, 10.0, log=True),
+     Unknown("inside", 0.2, 1.0), _BESIDE),
 )  # fmt: skip
 NONE = Hypothesis("none", "none")
 RIVALS = (INDEPENDENT, BURSTS, FADES)
@@ -302,7 +302,7 @@ def _in_order(one: Hypothesis, of: Values, seen: Watched) -> Floats:
     return np.asarray(log)
 
 
-def _passed(good: Floats, bad: Floats, chain: Chain, count: int) -> tuple[Floats, Floats, Floats]:
+def _passed(good: Floats, bad: Floats, chain: LossChain, count: int) -> tuple[Floats, Floats, Floats]:
     """After this number of delivered packets, by the eigenvalues of one step; the third is a logarithm."""
     if count == 0:
         return good, bad, np.zeros(len(good))
@@ -317,7 +317,7 @@ def _passed(good: Floats, bad: Floats, chain: Chain, count: int) -> tuple[Floats
     return moved[0], moved[1], count * np.log(largest)
 
 
-def _counted(chain: Chain, count: Count) -> Floats:
+def _counted(chain: LossChain, count: Count) -> Floats:
     """As of that many fewer independent packets as bursts let the number scatter more."""
     from scipy.special import betainc, gammaln, xlog1py, xlogy
 

@@ -13,7 +13,7 @@ from bentpipe.foreign import refuse, text, value
 from bentpipe.linux import MODULES
 from bentpipe.measured.hypotheses import Count
 from bentpipe.measured.quantities import Estimate, share
-from bentpipe.measured.transfers import SMALL_WINDOW, Intervals, Test
+from bentpipe.measured.transfers import SMALL_WINDOW, Intervals, IperfTest
 from bentpipe.registry import controllers
 from bentpipe.timeline.traces import iperf3 as trace
 
@@ -30,7 +30,7 @@ _LIKE = 0.25
 """A window whose logarithm is as near to that of `SMALL_WINDOW` may have been held there by the kernel."""
 
 
-def read(path: Path, floor_s: float | None = None) -> tuple[list[Estimate], list[Count], Test | str]:
+def read(path: Path, floor_s: float | None = None) -> tuple[list[Estimate], list[Count], IperfTest | str]:
     """All that a test says of the link.
 
     Args:
@@ -114,7 +114,7 @@ def _rate(
     return Estimate("rate_bps", value, low, high, how, path, "least", 1)
 
 
-def _test(path: Path, report: dict[str, Any]) -> Test | str:
+def _test(path: Path, report: dict[str, Any]) -> IperfTest | str:
     start, end = report.get("start") or {}, report.get("end") or {}
     asked = start.get("test_start") or {}
     if not report:
@@ -133,7 +133,7 @@ def _test(path: Path, report: dict[str, Any]) -> Test | str:
     rates = _intervals(path)
     senders = _senders(report)
     resent = [one["retransmits"] for one in senders if one.get("retransmits") is not None]
-    return Test(
+    return IperfTest(
         path, known["id"], known["label"], max(len(senders), 1), bool(asked.get("reverse")),
         float(asked.get("omit") or 0), float(received["seconds"]), float(received["bits_per_second"]),
         tuple(map(float, rates)), _by_receiver(report),

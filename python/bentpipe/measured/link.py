@@ -14,11 +14,11 @@ import numpy as np
 from bentpipe import _core
 from bentpipe.foreign import head, refuse, unpacked, value
 from bentpipe.measured import capture, iperf3
-from bentpipe.measured.draws import WEIGHING_S, Draw, Evidence, Possible, Search, Told
+from bentpipe.measured.draws import WEIGHING_S, Draw, DrawSpaces, Evidence, Possible, Told
 from bentpipe.measured.hypotheses import Count, Watched
 from bentpipe.measured.quantities import NAMES, Estimate, best, floor, share
 from bentpipe.measured.said import sentences, typical
-from bentpipe.measured.transfers import Test
+from bentpipe.measured.transfers import IperfTest
 from bentpipe.plain import to_plain
 from bentpipe.spans import Span
 from bentpipe.timeline.traces.probes import OUTAGE_S, Probe, dark, irtt_probes, ping_probes
@@ -54,7 +54,7 @@ class Estimates:
 
     all: Sequence[Estimate]
     losses: Sequence[Watched | Count] = ()
-    tests: Sequence[Test] = ()
+    tests: Sequence[IperfTest] = ()
     unused: Sequence[str] = ()
 
     def of(self, name: str) -> Estimate | None:
@@ -96,7 +96,7 @@ class Estimates:
             given=given,
             beside=beside,
         )
-        search = Search(known, np.random.default_rng([seed, 0x6C696E6B]))
+        search = DrawSpaces(known, np.random.default_rng([seed, 0x6C696E6B]))
         losses = search.losses()
         if not known.tests:
             return search.alone(losses)
@@ -124,7 +124,7 @@ class Estimates:
     def _best(self) -> list[Estimate]:
         return [one for name in NAMES if (one := self.of(name))]
 
-    def _counted(self) -> list[Test]:
+    def _counted(self) -> list[IperfTest]:
         """Only transfers in the direction of the rate count."""
         rate = self.of("rate_bps")
         tests = list(self.tests)
@@ -167,13 +167,13 @@ def estimate(files: Sequence[str | Path]) -> Estimates:
             found += _of_probes(file, sent, None if of == "irtt" else PING_DIGITS)
             losses.append(_watched(file, sent))
     least = best(found, "rtt_s")  # of probes and captures, which see it better than a test
-    tests: list[Test] = []
+    tests: list[IperfTest] = []
     unused: list[str] = []
     for file in (file for file, of in kinds if of == "iperf3"):
         of_test, counts, transfer = iperf3.read(file, None if least is None else least.value)
         found += of_test
         losses += counts
-        if isinstance(transfer, Test):
+        if isinstance(transfer, IperfTest):
             tests.append(transfer)
         else:
             unused.append(f"The test in {file.name} was not simulated: {transfer}.")

@@ -57,7 +57,7 @@ Density = Callable[[Points], Floats]
 
 
 @dataclass(frozen=True)
-class Source:
+class PointSource:
     """A source of points: draws a number of them, and gives their density."""
 
     draw: Callable[[int], Points]
@@ -78,7 +78,7 @@ class Population:
     points: Points
     log_prior: Floats
     log_fit: Floats
-    drawn: list[tuple[Source, int]] = field(default_factory=list)
+    drawn: list[tuple[PointSource, int]] = field(default_factory=list)
 
     def log_ratio(self) -> Floats:
         """The logarithm of the prior density over that of all proposals."""
@@ -120,16 +120,16 @@ def effective(weights: Floats) -> float:
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
-def uniform(kinds: int, dimensions: int, random: np.random.Generator) -> Source:
+def uniform(kinds: int, dimensions: int, random: np.random.Generator) -> PointSource:
     """All hypotheses and all of the cube alike."""
 
     def draw(count: int) -> Points:
         return Points(np.arange(count) % kinds, random.random((count, dimensions)))
 
-    return Source(draw, lambda points: np.full(len(points), -np.log(kinds)))
+    return PointSource(draw, lambda points: np.full(len(points), -np.log(kinds)))
 
 
-def mixed(sources: Sequence[Source]) -> Source:
+def mixed(sources: Sequence[PointSource]) -> PointSource:
     """Points of several sources, as many of each."""
 
     def draw(count: int) -> Points:
@@ -141,11 +141,11 @@ def mixed(sources: Sequence[Source]) -> Source:
         each = [source.log_density(points) for source in sources]
         return np.asarray(np.logaddexp.reduce(each, axis=0) - np.log(len(sources)))
 
-    return Source(draw, log_density)
+    return PointSource(draw, log_density)
 
 
 def populate(
-    first: Source,
+    first: PointSource,
     prior: Density,
     fit: Density,
     active: Sequence[int],
@@ -167,7 +167,7 @@ def populate(
         common: number of leading columns that have the same meaning under all hypotheses; `first` draws them
             uniformly and independently of all else.
     """
-    drawn: list[tuple[Source, int]] = []
+    drawn: list[tuple[PointSource, int]] = []
     source, found = first, None
     for size in sizes:
         new = source.draw(size)
@@ -199,8 +199,8 @@ def systematic(weights: Floats, count: int, random: np.random.Generator) -> NDAr
 
 
 def _around(
-    found: Population, first: Source, active: Sequence[int], random: np.random.Generator, common: int
-) -> Source:
+    found: Population, first: PointSource, active: Sequence[int], random: np.random.Generator, common: int
+) -> PointSource:
     """A proposal around the members of a population that count most."""
     weights = found.weights(found.widening())
     centres = found.points.pick(systematic(weights, _CENTRES, random))
@@ -232,7 +232,7 @@ def _around(
         with np.errstate(divide="ignore"):  # a point of an earlier proposal may be impossible here
             return np.asarray(np.log(from_first + (1 - _SAFE - crossed_share) * around / _CENTRES))
 
-    return Source(draw, log_density)
+    return PointSource(draw, log_density)
 
 
 def _moved(at: Floats, widths: Floats, random: np.random.Generator) -> Floats:

@@ -112,7 +112,7 @@ class Intervals:
 
 
 @dataclass(frozen=True)
-class Test:
+class IperfTest:
     """A transfer as iperf3 reports it.
 
     Attributes:
@@ -279,7 +279,7 @@ def ahead_s(beside: int) -> float:
     return AHEAD_S if beside else 0.0
 
 
-def scenario(test: Test, link: Played, lasted_s: float) -> Scenario:
+def scenario(test: IperfTest, link: Played, lasted_s: float) -> Scenario:
     """The transfer over that link; it begins to count one round trip after the handshake began.
 
     Flows of others began `AHEAD_S` before it, within `_JITTER`.
@@ -312,19 +312,19 @@ def scenario(test: Test, link: Played, lasted_s: float) -> Scenario:
     )  # fmt: skip
 
 
-def log_fit(test: Test, raw: _core.RawResult, lasted_s: float) -> float:
+def log_fit(test: IperfTest, raw: _core.RawResult, lasted_s: float) -> float:
     """The logarithm of a kernel, at most 0, of the distance of the simulated from the measured transfer."""
     return sum(_kernel(difference) for difference in differences(test, raw, lasted_s).values())
 
 
-def log_fit_at_start(test: Test, raw: _core.RawResult, lasted_s: float) -> float:
+def log_fit_at_start(test: IperfTest, raw: _core.RawResult, lasted_s: float) -> float:
     """The same of the first seconds of a transfer whose intervals are known, by round trips and losses."""
     assert test.intervals is not None
     first = test.intervals.first(test.samples(lasted_s))
     return sum(map(_kernel, _by_interval(first, _Simulated(test, raw, lasted_s)).values()))
 
 
-def differences(test: Test, raw: _core.RawResult, lasted_s: float) -> dict[str, float]:
+def differences(test: IperfTest, raw: _core.RawResult, lasted_s: float) -> dict[str, float]:
     """By quantity, the distance of the simulated value from the measured one, in tolerances."""
     ours = _Simulated(test, raw, lasted_s)
     share = lasted_s / test.lasted_s
@@ -363,7 +363,7 @@ class _Simulated:
         later: the rates in that half, outside silences.
     """
 
-    def __init__(self, test: Test, raw: _core.RawResult, lasted_s: float) -> None:
+    def __init__(self, test: IperfTest, raw: _core.RawResult, lasted_s: float) -> None:
         known = json.loads(raw.json)
         end = float(known["simulated_s"])
         self.beside = any(flow["cc"] for flow in known["flows"][test.streams :])
@@ -391,7 +391,7 @@ def _by_interval(measured: Intervals, ours: _Simulated) -> dict[str, float]:
     return found | _losses(measured, alive, ours) | _trips(measured, alive, ours)
 
 
-def _swings(test: Test, ours: _Simulated) -> dict[str, float]:
+def _swings(test: IperfTest, ours: _Simulated) -> dict[str, float]:
     """How much the rate swings in the second half of the transfer, outside silences."""
     if test.intervals is None or not test.has_each:
         return {}

@@ -43,7 +43,7 @@ LAND, LAKE, ISLAND_IN_LAKE = 1, 2, 3
 
 
 @dataclass(frozen=True)
-class Way:
+class PathInstant:
     """A path at one instant.
 
     Attributes:
@@ -91,7 +91,7 @@ def both(found: Solution) -> Figure:
     return fig
 
 
-def ways(found: Solution) -> list[Way]:
+def ways(found: Solution) -> list[PathInstant]:
     """The path at the first instant that has one, then at some of the instants with another route."""
     rows = found.frame.filter(
         pl.col("reachable") & (pl.col("route") != pl.col("route").shift(1)).fill_null(value=True)
@@ -101,7 +101,7 @@ def ways(found: Solution) -> list[Way]:
     return [_way(found, row) for row in rows.iter_rows(named=True)]
 
 
-def _way(found: Solution, row: dict[str, Any]) -> Way:
+def _way(found: Solution, row: dict[str, Any]) -> PathInstant:
     there = found.snapshot(row["t_s"])
     at = {
         int(sat): (lon, lat) for sat, lon, lat in zip(there["sat"], there["lon"], there["lat"], strict=True)
@@ -114,14 +114,14 @@ def _way(found: Solution, row: dict[str, Any]) -> Way:
         after.append(points[1])
     ends = (first, *after)
     corners = [first[1:], *(at[sat] for sat in route), *(p[1:] for p in after)]
-    return Way(row["t_s"], tuple(route), np.array(corners), np.array(list(at.values())), ends)
+    return PathInstant(row["t_s"], tuple(route), np.array(corners), np.array(list(at.values())), ends)
 
 
-def _nowhere(found: Solution) -> Way:
+def _nowhere(found: Solution) -> PathInstant:
     """The ends alone, at the start: of a path that never is."""
     there = found.snapshot(0.0)
     ends = tuple((name, lon, lat) for name, lat, lon, _ in there["points"])
-    return Way(
+    return PathInstant(
         0.0, (), np.array([end[1:] for end in ends]), np.column_stack([there["lon"], there["lat"]]), ends
     )
 

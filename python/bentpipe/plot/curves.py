@@ -101,7 +101,7 @@ def need(result: Result, table: str, name: str = "") -> None:
 
 
 @dataclass(frozen=True)
-class Curve:
+class TimeCurve:
     """One line over time.
 
     Attributes:
@@ -117,7 +117,7 @@ class Curve:
     flow: str
 
 
-def curves(runs: Mapping[str, Result], measure: Measure) -> list[Curve]:
+def curves(runs: Mapping[str, Result], measure: Measure) -> list[TimeCurve]:
     """The curve of each flow that was recorded; of each algorithm of a run if there are more than `CROWD`.
 
     Args:
@@ -134,11 +134,11 @@ def curves(runs: Mapping[str, Result], measure: Measure) -> list[Curve]:
         label = None if flow["name"] == cc else flow["name"]
         if len(runs) > 1:
             label = run if alone else f"{run}: {flow['name']}"
-        found.append(Curve(turns.look(cc, label), measure(result, flow["name"], rows), run, flow["name"]))
+        found.append(TimeCurve(turns.look(cc, label), measure(result, flow["name"], rows), run, flow["name"]))
     return found
 
 
-def envelopes(found: list[Curve]) -> tuple[list[Curve], str]:
+def envelopes(found: list[TimeCurve]) -> tuple[list[TimeCurve], str]:
     """Curves that do not hide each other: of dense ones the median and the 5th to 95th percentile over time.
 
     A line whose value swings from sample to sample fills an area, and whatever is drawn before it lies below.
@@ -168,7 +168,7 @@ def envelopes(found: list[Curve]) -> tuple[list[Curve], str]:
     return drawn, ENVELOPED.format(width_s)
 
 
-def draw(axes: Axes, found: list[Curve], *, scale: float = 1.0, **options: Any) -> None:
+def draw(axes: Axes, found: list[TimeCurve], *, scale: float = 1.0, **options: Any) -> None:
     """Draws curves, and their bands where they have one."""
     for curve in found:
         rows = curve.rows
@@ -181,7 +181,7 @@ def draw(axes: Axes, found: list[Curve], *, scale: float = 1.0, **options: Any) 
             )  # fmt: skip
 
 
-def table(found: list[Curve], name: str) -> pl.DataFrame:
+def table(found: list[TimeCurve], name: str) -> pl.DataFrame:
     """The drawn points: run, flow, t_s, and y under this name; low and high of bands."""
     parts = [
         curve.rows.select(
@@ -210,7 +210,7 @@ def _bands(
     runs: Mapping[str, Result],
     flows: list[tuple[str, Result, dict[str, Any], pl.DataFrame]],
     measure: Measure,
-) -> list[Curve]:
+) -> list[TimeCurve]:
     groups: dict[tuple[str, str], list[pl.DataFrame]] = {}
     for run, result, flow, rows in flows:
         groups.setdefault((run, flow["cc"]), []).append(measure(result, flow["name"], rows))
@@ -224,7 +224,7 @@ def _bands(
             rows = rows.select("t_s", "y")
         many = f"{drawn['label']}, {len(parts)} flows" if len(parts) > 1 else drawn["label"]
         label = f"{run}: {many}" if len(runs) > 1 else many
-        found.append(Curve(drawn | {"label": label}, rows, run, f"{cc}, {len(parts)} flows"))
+        found.append(TimeCurve(drawn | {"label": label}, rows, run, f"{cc}, {len(parts)} flows"))
     return found
 
 

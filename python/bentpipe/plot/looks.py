@@ -49,7 +49,7 @@ DASHES = ("-", "--", ":", "-.")
 
 
 @dataclass(frozen=True)
-class Size:
+class FigureSize:
     """The size of a figure in inches, and of its type in comparison with that of a paper.
 
     A figure of several panels may be wider, unless the size is exact: one that was given in centimetres.
@@ -66,21 +66,21 @@ class Size:
 
 
 SIZES = {
-    "paper": Size(WIDTH, HEIGHT),
-    "page": Size(2 * WIDTH + 0.16, 1.35 * HEIGHT),
-    "screen": Size(9.0, 5.0, 1.5),
-    "slide": Size(12.0, 6.75, 2.2),
+    "paper": FigureSize(WIDTH, HEIGHT),
+    "page": FigureSize(2 * WIDTH + 0.16, 1.35 * HEIGHT),
+    "screen": FigureSize(9.0, 5.0, 1.5),
+    "slide": FigureSize(12.0, 6.75, 2.2),
 }
 """Sizes by name: a column or the whole width of a two-column page, a screen, and a slide of 16:9."""
 
 _WIDTHS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
 _own: ContextVar[dict[str, Any] | None] = ContextVar("own", default=None)
 """The user's settings while ours are in force."""
-_size: ContextVar[Size] = ContextVar("size", default=SIZES["paper"])
+_size: ContextVar[FigureSize] = ContextVar("size", default=SIZES["paper"])
 
 
 @contextmanager
-def sized(name: str) -> Iterator[Size]:
+def sized(name: str) -> Iterator[FigureSize]:
     """Figures drawn inside have the size of this name, or this width with the type of a paper: "12 cm".
 
     Raises:
@@ -93,7 +93,7 @@ def sized(name: str) -> Iterator[Size]:
         _size.reset(token)
 
 
-def size() -> Size:
+def size() -> FigureSize:
     """The size of figures drawn now."""
     return _size.get()
 
@@ -172,7 +172,7 @@ def text(name: str) -> str:
     return terminal.plain(name).replace("$", r"\$")
 
 
-def named_size(name: str) -> Size:
+def named_size(name: str) -> FigureSize:
     """The size of this name, or of this width with the type of a paper.
 
     Raises:
@@ -188,4 +188,4 @@ def named_size(name: str) -> Size:
         )
     if not 1.5 <= width <= 40:
         raise _core.ScenarioError(f"a figure of {name} is not 1.5 to 40 in wide")
-    return Size(width, width * HEIGHT / WIDTH, exact=True)
+    return FigureSize(width, width * HEIGHT / WIDTH, exact=True)

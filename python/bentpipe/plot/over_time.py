@@ -12,7 +12,18 @@ from matplotlib.axes import Axes
 
 from bentpipe import _core
 from bentpipe.plot import rates
-from bentpipe.plot.curves import CROWD, Curve, Given, Measure, curves, draw, envelopes, need, results, table
+from bentpipe.plot.curves import (
+    CROWD,
+    Given,
+    Measure,
+    TimeCurve,
+    curves,
+    draw,
+    envelopes,
+    need,
+    results,
+    table,
+)
 from bentpipe.plot.drawing import GREY, Drawing, blank, figure, legend, level, note, sparse
 from bentpipe.plot.looks import HEIGHT, WIDTH, Turns, look, size, styled
 from bentpipe.plot.routes import Route, buffer_packets, largest, route
@@ -233,7 +244,7 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
     now = size()
     fig = blank(now.at_least(2 * WIDTH), max(now.height, 1.75 * HEIGHT))
     parts = []
-    trips: list[Curve] = []
+    trips: list[TimeCurve] = []
     with styled():
         above, below = fig.subplots(2, 1, sharex=True)
         first = next(iter(runs.values()))
@@ -254,7 +265,7 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
                 drawn = look(flow["cc"], line, i)
                 mean = rates.means(arrived[flow["name"]], window_s or max(1.0, end / 100))
                 above.plot(mean["t_s"], mean["goodput_bps"] / 1e6, **drawn)
-                trips.append(Curve(drawn, _round_trips(result, "", rows), line, flow["name"]))
+                trips.append(TimeCurve(drawn, _round_trips(result, "", rows), line, flow["name"]))
                 parts.append(mean.select(pl.lit(line).alias("run"), pl.all()))
         trips, enveloped = envelopes(trips)
         draw(below, trips, scale=1e3)
@@ -405,7 +416,7 @@ def _window(runs: dict[str, Result], window_s: float | None) -> float:
     return window_s
 
 
-def _waiting(runs: dict[str, Result], wanted: str) -> list[Curve]:
+def _waiting(runs: dict[str, Result], wanted: str) -> list[TimeCurve]:
     found, turns = [], Turns()
     for name, result in runs.items():
         rows = result.link_trace.filter(pl.col("link").cast(pl.String) == wanted)
@@ -413,25 +424,25 @@ def _waiting(runs: dict[str, Result], wanted: str) -> list[Curve]:
         flows = result.json["flows"]
         cc = flows[0]["cc"] if flows else "cbr"  # an emulation has no flows of its own
         drawn = turns.look(cc, name) if len(runs) > 1 else {"color": "0.2", "linewidth": 0.8}
-        found.append(Curve(drawn, rows, name, ""))
+        found.append(TimeCurve(drawn, rows, name, ""))
     return found
 
 
-def _crowded(found: list[Curve]) -> bool:
+def _crowded(found: list[TimeCurve]) -> bool:
     return any("low" in curve.rows.columns for curve in found)
 
 
-def _end(found: list[Curve]) -> float:
+def _end(found: list[TimeCurve]) -> float:
     return max((largest(curve.rows["t_s"]) for curve in found if curve.rows.height), default=1.0)
 
 
-def _top(found: list[Curve]) -> float:
+def _top(found: list[TimeCurve]) -> float:
     """The largest value of curves and bands."""
     columns = [curve.rows[name] for curve in found for name in ("y", "high") if name in curve.rows.columns]
     return max(map(largest, columns), default=0.0)
 
 
-def _about(runs: dict[str, Result], found: list[Curve]) -> str:
+def _about(runs: dict[str, Result], found: list[TimeCurve]) -> str:
     """The number of runs in the figure."""
     seeds = sorted({result.json["seed"] for result in runs.values()})
     which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"

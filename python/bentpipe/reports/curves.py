@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from bentpipe import registry
-from bentpipe.measures import Measure
+from bentpipe.measures import MeasureRow
 from bentpipe.pages import Axis, Curve, Page
 from bentpipe.reports.measures import Means, Parameter, Sample, at_points, interval, means
 
@@ -87,7 +87,7 @@ def by_algorithm(page: Page, found: Sample) -> None:
         )
 
 
-def _upright(measure: Measure) -> Axis:
+def _upright(measure: MeasureRow) -> Axis:
     """The axis of a measure, from zero; but an index of fairness is near one, and its axis ends there."""
     index = measure.name.startswith("jain")
     return Axis(measure.label, least=None if index else 0.0, most=1.0 if index else None)
@@ -107,7 +107,7 @@ def _choices(
 
 
 def _curves(
-    found: Sample, parameter: Parameter, measure: Measure, at: Mapping[float | str, Means]
+    found: Sample, parameter: Parameter, measure: MeasureRow, at: Mapping[float | str, Means]
 ) -> tuple[list[Curve], set[tuple[int, bool]]]:
     """A curve for each algorithm, the number of runs behind its points, and whether they are alike."""
     drawn, counts = [], set()

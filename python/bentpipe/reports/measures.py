@@ -13,7 +13,7 @@ import polars as pl
 
 from bentpipe import measures, registry, stats
 from bentpipe._core import ScenarioError
-from bentpipe.measures import LOG_FROM, REPORTED, Measure
+from bentpipe.measures import LOG_FROM, REPORTED, MeasureRow
 from bentpipe.pages import Axis
 from bentpipe.result import PARTS
 from bentpipe.sweeps.stored import Stored
@@ -94,7 +94,7 @@ class Sample:
     #: The id of each algorithm in the registry, which gives its colour.
     ids: dict[str, str]
     parameters: Sequence[Parameter]
-    measures: Sequence[Measure]
+    measures: Sequence[MeasureRow]
     #: Those that are beside another in the same runs: they are shown, and not ranked.
     rivals: frozenset[str] = frozenset()
 
@@ -174,12 +174,12 @@ class Means:
     paired: bool
     shared: bool = True
 
-    def interval(self, algorithm: str, measure: Measure) -> stats.Interval | None:
+    def interval(self, algorithm: str, measure: MeasureRow) -> stats.Interval | None:
         """The mean of an algorithm with its 95 % interval, if it has one."""
         values = self.values.get(algorithm)
         return interval(values, measure) if values else None
 
-    def groups(self, measure: Measure, rivals: frozenset[str] = frozenset()) -> list[list[str]]:
+    def groups(self, measure: MeasureRow, rivals: frozenset[str] = frozenset()) -> list[list[str]]:
         """The algorithms in groups that intervals do not separate; empty for one or one run each."""
         ranked = {name: values for name, values in self.values.items() if name not in rivals}
         if not self.shared or len(ranked) < 2 or min(map(len, ranked.values())) < 2:
@@ -187,7 +187,7 @@ class Means:
         return stats.groups(ranked, highest_first=measure.better == "more", paired=self.paired)
 
 
-def interval(values: Sequence[float], measure: Measure) -> stats.Interval:
+def interval(values: Sequence[float], measure: MeasureRow) -> stats.Interval:
     """The mean of runs with its 95 % interval, within the range of the measure."""
     most = None if measure.most is None else measure.most * measure.factor
     if most is not None:
@@ -198,7 +198,7 @@ def interval(values: Sequence[float], measure: Measure) -> stats.Interval:
     return stats.interval(values, least=0.0, most=most)
 
 
-def means(found: Sample, measure: Measure, rows: pl.DataFrame | None = None) -> Means:
+def means(found: Sample, measure: MeasureRow, rows: pl.DataFrame | None = None) -> Means:
     """Means over the combinations at which every algorithm has all its runs, and each of them the measure.
 
     An algorithm that has no such combination at all is left out. If the others have none in common, each mean
@@ -239,7 +239,7 @@ def means(found: Sample, measure: Measure, rows: pl.DataFrame | None = None) -> 
     )
 
 
-def at_points(found: Sample, measure: Measure) -> dict[int, Means]:
+def at_points(found: Sample, measure: MeasureRow) -> dict[int, Means]:
     """The runs of each combination by its number; all of them count."""
     name = measure.name
     rows = (
@@ -256,7 +256,7 @@ def at_points(found: Sample, measure: Measure) -> dict[int, Means]:
     return {point: Means(some, 1, paired=len(seeds[point]) == 1) for point, some in values.items()}
 
 
-def leads(found: Sample, measure: Measure) -> dict[str, int]:
+def leads(found: Sample, measure: MeasureRow) -> dict[str, int]:
     """The number of combinations at which each algorithm is in the best group; empty if unknown."""
     if found.least_runs < 2 or not 1 < found.points <= POINTS or len(found.algorithms) < 2:
         return {}

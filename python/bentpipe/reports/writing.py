@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from bentpipe import _core, stats
-from bentpipe.measures import LOSSY, Measure
+from bentpipe.measures import LOSSY, MeasureRow
 from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet
 from bentpipe.pages.prose import with_snippets
 from bentpipe.reports import curves
@@ -358,7 +358,7 @@ def _failed(page: Page, stored: Stored) -> None:
         page.paragraphs(f"These are the first {ROWS} of {stored.failed.height:,}.", small=True)
 
 
-def _shown(values: Sequence[float | None], measure: Measure) -> str:
+def _shown(values: Sequence[float | None], measure: MeasureRow) -> str:
     there = [value for value in values if value is not None and value == value]
     if not there:
         return "-"

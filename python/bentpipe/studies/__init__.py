@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from bentpipe.progress import State
     from bentpipe.studies.job import Failure
-    from bentpipe.studies.study import Plan, Study, StudyResult
+    from bentpipe.studies.study import Study, StudyPlan, StudyResult
     from bentpipe.sweeps.execution import Executor
 
 MODES = ("quick", "full")
@@ -93,7 +93,7 @@ def run(
 
 def run_plan(
     study: Study,
-    plan: Plan,
+    plan: StudyPlan,
     out: Path,
     progress: Callable[[int, int], None] | None = None,
     *,
@@ -180,7 +180,7 @@ class Joined(NamedTuple):
     page: Path
 
 
-def _plan(name: str, mode: str) -> Plan:
+def _plan(name: str, mode: str) -> StudyPlan:
     if mode not in MODES:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
     return get(name).plan(mode)

@@ -21,7 +21,7 @@ from bentpipe.studies.design import BASE, Design
 from bentpipe.studies.judge import Findings, Sensitivity, Sentence, evaluate, judged, sensitivity
 from bentpipe.studies.page import plain, shown
 from bentpipe.studies.places import Place
-from bentpipe.studies.study import Outcome, Plan, Report, Section, Study, StudyResult
+from bentpipe.studies.study import Outcome, Report, Section, Study, StudyPlan, StudyResult
 
 #: The file of the figures' words, by figure, with the study, the mode, its note, and the version.
 WORDS = "figures.json"
@@ -156,7 +156,7 @@ class Assembly:
     #: The runs over which base and variants can be compared, of all that have the seeds of the variants.
     comparable: Callable[[pl.DataFrame], pl.DataFrame] = pl.DataFrame.clone
 
-    def __call__(self, plan: Plan, outcome: Outcome) -> Report:
+    def __call__(self, plan: StudyPlan, outcome: Outcome) -> Report:
         """The report of a finished run."""
         runs, design = outcome.runs, self.design
         few = runs.filter(pl.col("seed") <= int(plan.settings["sensitivity_seeds"]))
@@ -182,7 +182,7 @@ class Assembly:
         return Report(found.claims, figures, sections, data, whole.as_dict())
 
 
-def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path) -> StudyResult:
+def write(study: Study, plan: StudyPlan, outcome: Outcome, report: Report, out: Path) -> StudyResult:
     """Write ``OUT/index.html``, ``OUT/claims.json``, ``OUT/figures*`` and ``OUT/*.parquet``."""
     out.mkdir(parents=True, exist_ok=True)
     (out / "figures").mkdir(exist_ok=True)
@@ -217,7 +217,7 @@ def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path)
     )
 
 
-def _words(study: Study, plan: Plan, report: Report) -> dict[str, Any]:
+def _words(study: Study, plan: StudyPlan, report: Report) -> dict[str, Any]:
     figures = {f.name: {"title": f.title, "caption": f.caption, "alt": f.alt} for f in report.figures}
     of = {"study": study.name, "mode": plan.mode, "note": plan.settings["note"], "version": _core.__version__}
     return {**of, "figures": figures}

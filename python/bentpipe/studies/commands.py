@@ -170,7 +170,7 @@ def study_show(
     from bentpipe.plot import sized
     from bentpipe.registry import unknown
     from bentpipe.studies import show
-    from bentpipe.studies.places import Kind
+    from bentpipe.studies.places import PlaceKind
     from bentpipe.tables import show_places, show_shown
 
     if paper not in (known := studies.available()):
@@ -192,7 +192,7 @@ def study_show(
         with terminal.Bar("running") as bar:
             shown = show.show(
                 study,
-                [Kind.TABLE] if figure is None else [Kind.FIGURE, Kind.OWN],
+                [PlaceKind.TABLE] if figure is None else [PlaceKind.FIGURE, PlaceKind.OWN],
                 number,
                 "full" if full else None,
                 run or show.FINISHED,

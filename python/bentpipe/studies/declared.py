@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from bentpipe.studies.claim import TOLERANCES, Tolerance
-from bentpipe.studies.design import Evidence, Keys, Reading, S, Variant, Where, where
+from bentpipe.studies.design import Keys, Origin, Reading, S, Variant, Where, where
 from bentpipe.toml_tables import beside
 
 #: The names of the files.
@@ -130,8 +130,8 @@ def _variant(
     for names, of in keys.get("more", {}).items():
         options |= {cc: {**options.get(cc, {}), **of} for cc in names.split()}
     evidence = keys.get("evidence", "ours").upper()
-    if evidence not in Evidence.__members__:
-        ways = ", ".join(of.lower() for of in Evidence.__members__)
+    if evidence not in Origin.__members__:
+        ways = ", ".join(of.lower() for of in Origin.__members__)
         raise ValueError(f"{place}: no evidence is called {evidence.lower()!r}; there are: {ways}")
     return Variant(
         name,
@@ -139,7 +139,7 @@ def _variant(
         base.changed(options=options, **changes),
         _touched(place, keys, named),
         keys.get("quick", False),
-        Evidence[evidence],
+        Origin[evidence],
         keys.get("source", ""),
     )
 

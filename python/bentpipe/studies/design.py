@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from bentpipe.studies.study import Case, Key, Plan
+from bentpipe.studies.study import Case, Key, StudyPlan
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,7 +40,7 @@ class _Unset:
 UNSET: Final = _Unset()
 
 
-class Evidence(StrEnum):
+class Origin(StrEnum):
     """The origin of the value of a choice."""
 
     PAPER = "the paper says"
@@ -52,7 +52,7 @@ class Evidence(StrEnum):
     @property
     def free(self) -> bool:
         """Whether nothing in the paper or its simulator gives the value."""
-        return self in (Evidence.OURS, Evidence.FITTED)
+        return self in (Origin.OURS, Origin.FITTED)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def where(**values: Key | Collection[Key]) -> Where:
 
 @dataclass(frozen=True)
 class Choices:
-    """A set-up: the base class of a paper's `Setup`, which has a field for each choice that is open."""
+    """A set-up: the base class of a paper's own, which has a field for each choice that is open."""
 
     #: Parameters of algorithms, by id, where they differ from the registry's defaults.
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, kw_only=True)
@@ -112,7 +112,7 @@ class Variant(Generic[S]):
     #: Whether it is also run in quick mode.
     quick: bool = False
     #: The evidence for its value, and a short sentence with the source.
-    evidence: Evidence = Evidence.OURS
+    evidence: Origin = Origin.OURS
     source: str = ""
     #: The names of the variants that it joins, if it is a joint reading; each changes the runs that it
     #: touches.
@@ -239,13 +239,13 @@ class Design(Generic[S, Z]):
                 raise ValueError(f"two variants or readings are called {name!r}")
         for reading in self.readings:
             joined = self.joined(*reading.variants)
-            found = [v.name for v in self._named(reading.variants) if v.evidence == Evidence.FITTED]
+            found = [v.name for v in self._named(reading.variants) if v.evidence == Origin.FITTED]
             if found and reading.name in (AS_PRINTED, DEFENSIBLE):
                 raise ValueError(f"{reading.name} cannot rest on {found[0]!r}, which a search found")
             if not joined.change(self.base):
                 raise ValueError(f"the reading {reading.name!r} changes nothing")
 
-    def plan(self, mode: str) -> Plan:
+    def plan(self, mode: str) -> StudyPlan:
         """The runs of ``mode``: all variants and readings in full mode, in quick mode those marked so."""
         variants = [v for v in self.variants if v.quick or mode == "full"]
         readings = [r for r in self.readings if r.quick or mode == "full"]
@@ -253,7 +253,7 @@ class Design(Generic[S, Z]):
 
     def plan_of(
         self, mode: str, size: Z, variants: Sequence[Variant[S]], readings: Sequence[Reading] = ()
-    ) -> Plan:
+    ) -> StudyPlan:
         """The runs of a given size with given variants and readings; ``mode`` only names it."""
         cases = [
             case
@@ -263,7 +263,7 @@ class Design(Generic[S, Z]):
         for reading in readings:
             cases += self.cases(self.read(reading), size)
         numbers = {k: v for k, v in asdict(size).items() if isinstance(v, int | float)}
-        return Plan(mode, cases, {**numbers, "note": self.note.format(size=size)})
+        return StudyPlan(mode, cases, {**numbers, "note": self.note.format(size=size)})
 
     def read(self, reading: Reading) -> Variant[S]:
         """A joint reading as a variant."""
@@ -301,7 +301,7 @@ class Design(Generic[S, Z]):
         )
 
     def free(self, names: Iterable[str]) -> int:
-        """The number of free choices among those of some variants (`Evidence.free`).
+        """The number of free choices among those of some variants (`Origin.free`).
 
         A variant that includes the changes of others counts as those, and as one more if it adds to them.
         """

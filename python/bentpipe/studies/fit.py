@@ -40,7 +40,7 @@ Judge = Callable[[str, Sequence[Names]], Sequence[Tried | None]]
 
 
 @dataclass
-class Search:
+class FitSearch:
     """The combinations that were tried, and those that were not."""
 
     tried: list[Tried] = field(default_factory=list)
@@ -102,7 +102,7 @@ class Fit:
 
     study: Study
     seeds: int
-    search: Search
+    search: FitSearch
     #: The base and the best, over all seeds and over others.
     confirmed: Sequence[Confirmed]
 
@@ -268,7 +268,7 @@ def _text(data: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def search(design: Design[Any, Any], judge: Judge, most: int) -> Search:
+def search(design: Design[Any, Any], judge: Judge, most: int) -> FitSearch:
     """Search the combinations of a paper's choices, at most ``most`` of them."""
     return _Searcher(design, judge, most).search()
 
@@ -280,9 +280,9 @@ class _Searcher:
         self._changes = {name: change for name, change in changes.items() if change}
         self._judge, self._most = judge, most
         self._known: dict[frozenset[str], Tried] = {}
-        self._found = Search()
+        self._found = FitSearch()
 
-    def search(self) -> Search:
+    def search(self) -> FitSearch:
         names = list(self._changes)
         self._try("the base", [()])
         if not self._found.tried:

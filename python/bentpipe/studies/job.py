@@ -19,9 +19,9 @@ import polars as pl
 
 from bentpipe import _core
 from bentpipe.progress import State
-from bentpipe.studies.study import Case, Outcome, Plan, Study, StudyResult
+from bentpipe.studies.study import Case, Outcome, Study, StudyPlan, StudyResult
 from bentpipe.sweeps.engine import BATCH, WAIT_S, Interrupted, share_out
-from bentpipe.sweeps.execution import Batch, Executor, News, Processes, Ran, one_line
+from bentpipe.sweeps.execution import Executor, News, Processes, Ran, RunBatch, one_line
 from bentpipe.sweeps.fingerprint import Fingerprints, code_version
 from bentpipe.sweeps.kept import FOLDER, ROWS, TRACES, Kept
 from bentpipe.sweeps.store import read_table
@@ -34,7 +34,7 @@ class Job:
     """A study to be run by a plan, and the folder of its page."""
 
     study: Study
-    plan: Plan
+    plan: StudyPlan
     place: Path
 
 
@@ -99,7 +99,7 @@ def run_jobs(
     return [result for result in results if result is not None]
 
 
-def draw(_: Tell, study: Study, plan: Plan, place: Path, keys: Sequence[str]) -> StudyResult:
+def draw(_: Tell, study: Study, plan: StudyPlan, place: Path, keys: Sequence[str]) -> StudyResult:
     """A worker's task: judge and draw a study whose runs are all stored."""
     from bentpipe.studies.assembly import write
 
@@ -107,7 +107,7 @@ def draw(_: Tell, study: Study, plan: Plan, place: Path, keys: Sequence[str]) ->
     return write(study, plan, outcome, study.report(plan, outcome), place)
 
 
-def _runs(place: Path, plan: Plan) -> Path:
+def _runs(place: Path, plan: StudyPlan) -> Path:
     return place / FOLDER / plan.mode
 
 
@@ -195,7 +195,7 @@ class _Floor:
             self._here.finished(WAIT_S)
             self._look_after()
 
-    def _batches(self) -> Iterator[Batch]:
+    def _batches(self) -> Iterator[RunBatch]:
         """All runs, in parts so small that none is worked on alone for long."""
         left = sum(work.total - work.done for work in self._works)
         size = max(1, min(BATCH, left // (4 * self._runs.size)))
@@ -209,7 +209,7 @@ class _Floor:
                 first += len(mine)
                 work.under_way += len(mine)
                 self._asked.update((n, (work, number)) for n, number in zip(numbers, mine, strict=True))
-                yield Batch(numbers, [work.job.plan.cases[i] for i in mine], work.job.study.measure)
+                yield RunBatch(numbers, [work.job.plan.cases[i] for i in mine], work.job.study.measure)
 
     def _order(self) -> list[tuple[_Work, Sequence[int]]]:
         """All runs: the first of each study, which show the length of its runs, then study by study.

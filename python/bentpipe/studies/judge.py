@@ -18,7 +18,7 @@ from bentpipe.studies.claim import Check, Claim, Verdict
 from bentpipe.studies.design import BASE, Design, Where, where
 from bentpipe.studies.page import plain
 from bentpipe.studies.prose import rows
-from bentpipe.studies.study import Key, Plan
+from bentpipe.studies.study import Key, StudyPlan
 
 #: Verdicts from worst to best.
 RANK = {Verdict.REFERENCE: 0, Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
@@ -162,7 +162,7 @@ def said(claim: Claim) -> str:
     return f"{claim.verdict}, too few seeds" if claim.few_seeds else str(claim.verdict)
 
 
-def judged(runs: pl.DataFrame, variant: str, design: Design[Any, Any], plan: Plan) -> pl.DataFrame:
+def judged(runs: pl.DataFrame, variant: str, design: Design[Any, Any], plan: StudyPlan) -> pl.DataFrame:
     """The runs that judge a variant: base runs, but its own where keys are equal, and `Design.always`."""
     base, mine = (runs.filter(runs["variant"] == name) for name in (BASE, variant))
     keys = list(design.identity) or [key for key in plan.cases[0].keys if key != "variant"]
@@ -171,7 +171,7 @@ def judged(runs: pl.DataFrame, variant: str, design: Design[Any, Any], plan: Pla
 
 
 def sensitivity(
-    claims: Sequence[Sentence], design: Design[Any, Any], plan: Plan, few: pl.DataFrame
+    claims: Sequence[Sentence], design: Design[Any, Any], plan: StudyPlan, few: pl.DataFrame
 ) -> Sensitivity:
     """The claims under the base and under each variant that was run, over the seeds that all variants have.
 
@@ -199,7 +199,7 @@ def sensitivity(
 class Findings:
     """The runs of a paper and its claims, judged by them."""
 
-    plan: Plan
+    plan: StudyPlan
     #: All runs, one row each: keys, then measures.
     runs: pl.DataFrame
     #: Those of the base.

@@ -23,9 +23,9 @@ from bentpipe.studies.claim import Claim
 from bentpipe.studies.design import BASE, Size, Variant
 from bentpipe.studies.job import StudyFailed, Tell, row_of
 from bentpipe.studies.judge import RANK, evaluate, judged
-from bentpipe.studies.study import Case, Key, Loaded, Plan, Standing, Study
+from bentpipe.studies.study import Case, Key, Loaded, Standing, Study, StudyPlan
 from bentpipe.sweeps.engine import BATCH, WAIT_S, share_out
-from bentpipe.sweeps.execution import Batch, Executor, Processes, Ran, said
+from bentpipe.sweeps.execution import Executor, Processes, Ran, RunBatch, said
 from bentpipe.sweeps.fingerprint import Fingerprints, code_version
 from bentpipe.sweeps.kept import FOLDER, Kept
 
@@ -157,14 +157,14 @@ class Laboratory:
         def late() -> bool:
             return until is not None and time.monotonic() > until
 
-        def batches() -> Iterator[Batch]:
+        def batches() -> Iterator[RunBatch]:
             numbers = count()
             for one, missing in self._prepare(wanted, size, after):
                 open_[one.number] = one
                 for at in range(0, len(missing), BATCH):
                     mine = {next(numbers): one for one in missing[at : at + BATCH]}
                     asked.update(mine)
-                    yield Batch(list(mine), [case for _, case in mine.values()], self._study.measure)
+                    yield RunBatch(list(mine), [case for _, case in mine.values()], self._study.measure)
                 ready.extend(self._complete(open_))
                 look_after()
                 if late():
@@ -267,4 +267,4 @@ def judge(_: Tell, study: Study, name: str, rows: Sequence[Row], keys: Mapping[s
     """
     built = assembly(study)
     runs = pl.DataFrame(rows, infer_schema_length=None)
-    return evaluate(built.claims, judged(runs, name, built.design, Plan("fit", [Case(keys, {})], {})))
+    return evaluate(built.claims, judged(runs, name, built.design, StudyPlan("fit", [Case(keys, {})], {})))

@@ -14,7 +14,7 @@ from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet, Tone
 from bentpipe.stats import Mean
 from bentpipe.studies import prose
 from bentpipe.studies.claim import COUNTED, RULE, TRIED, Claim, Verdict
-from bentpipe.studies.study import Outcome, Plan, Report, Section, Study, Tally
+from bentpipe.studies.study import Outcome, Report, Section, Study, StudyPlan, Tally
 
 #: The colour of each verdict's badge.
 TONE: Mapping[str, Tone] = {
@@ -176,7 +176,7 @@ def add_section(page: Page, section: Section) -> None:
         page.table(table.header, rows, caption=table.caption)
 
 
-def render(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path) -> Page:
+def render(study: Study, plan: StudyPlan, outcome: Outcome, report: Report, out: Path) -> Page:
     """The page of a study. Reads the figures' SVG files from ``out``."""
     page = Page(study.title, source=study.citation, lead=study.summary)
     if plan.mode == "quick":
@@ -256,7 +256,7 @@ def _laid_out(page: Page, text: str) -> None:
             page.table(["", *block.columns], rows, caption=block.head)
 
 
-def _reproducing(page: Page, study: Study, plan: Plan, outcome: Outcome) -> None:
+def _reproducing(page: Page, study: Study, plan: StudyPlan, outcome: Outcome) -> None:
     page.section("Reproducing this page")
     page.command(f"bentpipe study run {study.name} --{plan.mode}")
     page.paragraphs(

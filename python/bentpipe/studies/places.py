@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bentpipe.studies.study import Figure, Table
 
 
-class Kind(StrEnum):
+class PlaceKind(StrEnum):
     """The kind of a place."""
 
     FIGURE = "figure"
@@ -32,7 +32,7 @@ class Kind(StrEnum):
 class Place:
     """A figure or table of a paper: its contents, our version of it, and the claims that judge it."""
 
-    kind: Kind
+    kind: PlaceKind
     #: As the paper counts, or the name of one of ours: ``"4a"``, ``"loss-scan"``.
     number: str
     #: In a few words.
@@ -58,7 +58,7 @@ class Place:
     @property
     def name(self) -> str:
         """The name of our version of it: ``"figure-5"``."""
-        return self.number if self.kind == Kind.OWN else f"{self.kind}-{self.number}"
+        return self.number if self.kind == PlaceKind.OWN else f"{self.kind}-{self.number}"
 
     @property
     def title(self) -> str:
@@ -68,7 +68,7 @@ class Place:
     @property
     def option(self) -> str:
         """The option of `bentpipe study show` for it: ``"--figure 5"``."""
-        return f"--{'table' if self.kind == Kind.TABLE else 'figure'} {self.number}"
+        return f"--{'table' if self.kind == PlaceKind.TABLE else 'figure'} {self.number}"
 
     @property
     def given(self) -> bool:
@@ -122,15 +122,17 @@ def listed(
 
     found = {}
     for title, judges, shows, *why in rows(block):
-        kind = next(kind for kind in (Kind.OWN, Kind.FIGURE, Kind.TABLE) if title.startswith(kind))
+        kind = next(
+            kind for kind in (PlaceKind.OWN, PlaceKind.FIGURE, PlaceKind.TABLE) if title.startswith(kind)
+        )
         claims, _, only = judges.partition(": ")
         of = declared.get(title, {})
         found[title] = Place(
             kind,
             title.removeprefix(kind).strip(),
             shows,
-            draw=None if kind == Kind.TABLE else made(of),
-            table=made(of) if kind == Kind.TABLE else None,
+            draw=None if kind == PlaceKind.TABLE else made(of),
+            table=made(of) if kind == PlaceKind.TABLE else None,
             why="".join(why),
             claims=() if claims == "none" else tuple(claims.split(", ")),
             only=only,
@@ -142,7 +144,7 @@ def listed(
     return tuple(found.values())
 
 
-def find(places: Sequence[Place], kinds: Sequence[Kind], number: str) -> Place:
+def find(places: Sequence[Place], kinds: Sequence[PlaceKind], number: str) -> Place:
     """The place with this number: ``"5"``, ``"7b"`` (which is a part of 7), ``"figure-5"``.
 
     Raises:

@@ -10,7 +10,7 @@ from bentpipe.studies.claim import Claim
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, Design, Reading
 from bentpipe.studies.judge import Sensitivity, Sentence, evaluate, judged
 from bentpipe.studies.prose import text
-from bentpipe.studies.study import Plan, Section, Standing, Table, Tally
+from bentpipe.studies.study import Section, Standing, StudyPlan, Table, Tally
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,7 +58,7 @@ class Readings:
 def read(
     claims: Sequence[Sentence],
     design: Design[Any, Any],
-    plan: Plan,
+    plan: StudyPlan,
     runs: pl.DataFrame,
     under: Sensitivity,
     free: int | None,

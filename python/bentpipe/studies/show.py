@@ -19,8 +19,8 @@ from bentpipe.studies.design import BASE, Design
 from bentpipe.studies.job import StudyFailed, gather, keys_of, outcome_of
 from bentpipe.studies.judge import Findings, Sensitivity, evaluate, judged
 from bentpipe.studies.laboratory import assembly
-from bentpipe.studies.places import Kind, Place, find
-from bentpipe.studies.study import Case, Figure, Outcome, Plan, Study
+from bentpipe.studies.places import Place, PlaceKind, find
+from bentpipe.studies.study import Case, Figure, Outcome, Study, StudyPlan
 from bentpipe.sweeps.engine import work_off
 from bentpipe.sweeps.kept import FOLDER as RUNS
 
@@ -97,7 +97,7 @@ def check_ending(path: Path) -> None:
 
 def show(
     study: Study,
-    kinds: Sequence[Kind],
+    kinds: Sequence[PlaceKind],
     number: str,
     mode: str | None = None,
     finished: Path = FINISHED,
@@ -204,7 +204,7 @@ def _drawn(place: Place, found: Findings) -> Figure:
     return figure
 
 
-def few(design: Design[Any, Any]) -> Plan:
+def few(design: Design[Any, Any]) -> StudyPlan:
     """The quick plan of a paper with `SEEDS` seeds at most."""
     size = design.sizes["quick"].bounded(SEEDS)
     return design.plan_of("quick", size, [variant for variant in design.variants if variant.quick])
@@ -228,7 +228,7 @@ def _tabled(
     return Shown(study.name, place, title, table.caption, data, source, claims, drawn)
 
 
-def findings(plan: Plan, runs: pl.DataFrame, traces: pl.DataFrame) -> Findings:
+def findings(plan: StudyPlan, runs: pl.DataFrame, traces: pl.DataFrame) -> Findings:
     """The data that drawing needs from some runs; no claim is judged."""
     base = runs.filter(pl.col("variant") == BASE) if runs.height else runs
     nothing = Sensitivity([], {}, {})

@@ -31,7 +31,7 @@ Measures = dict[str, Key]
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """The runs of a study in one mode. ``settings`` are the numbers that the page and the captions quote."""
 
     mode: str
@@ -165,9 +165,9 @@ class Study:
     title: str
     citation: str
     summary: str
-    plan: Callable[[str], Plan]
+    plan: Callable[[str], StudyPlan]
     measure: Callable[[Case, Mapping[str, Any], pl.DataFrame | None], Measures]
-    report: Callable[[Plan, Outcome], Report]
+    report: Callable[[StudyPlan, Outcome], Report]
     #: Names of one or two figures that represent the study beside others.
     previews: Sequence[str] = ()
     #: Every figure and table of the paper, and our version of it; none if the study is of no paper.

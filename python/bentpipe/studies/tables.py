@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bentpipe.studies.claim import Claim, interval
-from bentpipe.studies.design import BASE, Evidence
+from bentpipe.studies.design import BASE, Origin
 from bentpipe.studies.judge import Findings
 from bentpipe.studies.page import plain, plus_minus
 from bentpipe.studies.prose import paragraphs, rows
@@ -62,7 +62,7 @@ def set_up(given: str, said: str = "") -> Section:
 
     Args:
         given: a row for each thing, as `bentpipe.studies.prose.rows` reads it: its name, its value, the
-            source or the reason. The last begins with the evidence in brackets, by the names of `Evidence`:
+            source or the reason. The last begins with the evidence in brackets, by the names of `Origin`:
             ``[paper] table 1``, ``[ours] ...``; a row of several values has one for each:
             ``[paper, default] ...``. Without any, the table has no column of evidence.
         said: the paragraphs above the table, as a block.
@@ -71,7 +71,7 @@ def set_up(given: str, said: str = "") -> Section:
     tags = [re.match(r"\[([a-z, ]+)\] ", words) for *_, words in lines]
     if not any(tags):
         return Section(title, paragraphs(said), [Table(head, lines)])
-    evidence = [[Evidence[name.strip().upper()] for name in tag[1].split(",")] if tag else [] for tag in tags]
+    evidence = [[Origin[name.strip().upper()] for name in tag[1].split(",")] if tag else [] for tag in tags]
     shown = [
         [what, value, "; ".join(dict.fromkeys(of)), words[tag.end() if tag else 0 :]]
         for (what, value, words), of, tag in zip(lines, evidence, tags, strict=True)

@@ -25,7 +25,7 @@ from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.engine import TABLES, Clock, Interrupted, Runs, Tables
 from bentpipe.sweeps.execution import Ran
 from bentpipe.sweeps.fingerprint import simulator_hash
-from bentpipe.sweeps.store import PARTS, WHOLE, Shard, Store, Stored, read_table
+from bentpipe.sweeps.store import PARTS, WHOLE, Shard, Store, StoredRun, read_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -124,7 +124,9 @@ class Dataset:
 
     def add(self, over: Sequence[tuple[Case, Ran]]) -> None:
         """Writes runs that are over."""
-        runs = [Stored(ran.number, self._plan.run_key(ran.number), ran.error is not None) for _, ran in over]
+        runs = [
+            StoredRun(ran.number, self._plan.run_key(ran.number), ran.error is not None) for _, ran in over
+        ]
         self._store.add(self._tables.frames(sorted(over, key=lambda pair: pair[1].number)), sorted(runs))
 
     def finish(self) -> Runs:
@@ -151,7 +153,7 @@ class Dataset:
                 raise _core.ScenarioError(
                     f"{self.place} holds runs of another grid; give the command once without --shard"
                 )
-            kept = [Stored(new[run.number], run.key, failed=False) for run in part.runs if not run.failed]
+            kept = [StoredRun(new[run.number], run.key, failed=False) for run in part.runs if not run.failed]
             named = {old: self._plan.named(now) for old, now in new.items()}
             self._store.rewrite([part], kept, partial(self._tables.renamed, named))
 

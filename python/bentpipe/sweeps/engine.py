@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.progress import State
 from bentpipe.result import flow_frame, link_frame
 from bentpipe.sweeps.case import Case, Key, portable
-from bentpipe.sweeps.execution import Batch, Executor, Here, Measure, Processes, Ran, Threads
+from bentpipe.sweeps.execution import Executor, Here, Measure, Processes, Ran, RunBatch, Threads
 
 if TYPE_CHECKING:
     import polars as pl
@@ -278,11 +278,11 @@ def work_off(
     elsewhere: list[int] = []
     here: list[int] = []
 
-    def native() -> Iterator[Batch]:
+    def native() -> Iterator[RunBatch]:
         for number in numbers:
             case = cases[number]
             if measure is None and not case.controllers:
-                yield Batch([number], [case])
+                yield RunBatch([number], [case])
             elif not keep_raw and all(map(portable, case.controllers.values())):
                 elsewhere.append(number)
             else:
@@ -292,21 +292,21 @@ def work_off(
     if elsewhere:
         processes = Processes(min(workers, len(elsewhere)) if workers else 0)
         yield from _drive(lambda: processes, _batches(cases, elsewhere, processes.size, measure))
-    yield from _drive(Here, (Batch([number], [cases[number]], measure) for number in here))
+    yield from _drive(Here, (RunBatch([number], [cases[number]], measure) for number in here))
 
 
 def _batches(
     cases: Sequence[Case], numbers: Iterable[int], size: int, measure: Measure | None
-) -> Iterator[Batch]:
+) -> Iterator[RunBatch]:
     """Batches so small that no worker is left alone with the last for long."""
     left = len(numbers) if isinstance(numbers, Sequence) else len(cases)
     ahead = iter(numbers)
     while some := list(islice(ahead, max(1, min(BATCH, left // (4 * size))))):
         left -= len(some)
-        yield Batch(some, [cases[number] for number in some], measure)
+        yield RunBatch(some, [cases[number] for number in some], measure)
 
 
-def share_out(executor: Executor, batches: Iterator[Batch]) -> Iterator[Sequence[Ran]]:
+def share_out(executor: Executor, batches: Iterator[RunBatch]) -> Iterator[Sequence[Ran]]:
     """Gives batches to an executor as it is free, and runs as they are over; at times an empty list.
 
     The caller must stop the executor.
@@ -326,7 +326,7 @@ def share_out(executor: Executor, batches: Iterator[Batch]) -> Iterator[Sequence
             yield over
 
 
-def _drive(make: Callable[[], Executor], batches: Iterator[Batch]) -> Iterator[Sequence[Ran]]:
+def _drive(make: Callable[[], Executor], batches: Iterator[RunBatch]) -> Iterator[Sequence[Ran]]:
     first = next(batches, None)
     if first is None:
         return

@@ -39,7 +39,7 @@ _START = "import sys; from bentpipe.sweeps.execution import serve; serve(int(sys
 
 
 @dataclass(frozen=True)
-class Batch:
+class RunBatch:
     """Some runs that are given to an executor together, each with the number by which it is called."""
 
     numbers: Sequence[int]
@@ -60,7 +60,7 @@ class Ran:
     trace: pl.DataFrame | None = None
     #: The trace of the links, if the case keeps it and its scenario records links.
     link_trace: pl.DataFrame | None = None
-    #: The result of `Batch.measure`.
+    #: The result of `RunBatch.measure`.
     measures: Mapping[str, Key] = field(default_factory=dict)
     #: Processor time of the run and of its measures, s; 0 if threads share a process.
     cpu_s: float = 0.0
@@ -85,7 +85,7 @@ class Executor(Protocol):
     def free(self) -> int:
         """The number of batches that can be started now."""
 
-    def start(self, batch: Batch) -> None:
+    def start(self, batch: RunBatch) -> None:
         """Begins a batch; called only if `free` is not 0."""
 
     def finished(self, timeout_s: float) -> Sequence[Ran]:
@@ -117,7 +117,7 @@ class Threads:
         # Some wait, so that no thread does while this one writes to the disk.
         return max(0, 4 * self.size - len(self._cases))
 
-    def start(self, batch: Batch) -> None:
+    def start(self, batch: RunBatch) -> None:
         """Begins a batch."""
         for number, case in zip(batch.numbers, batch.cases, strict=True):
             self._cases[number] = case, batch.measure
@@ -270,8 +270,8 @@ class Processes:
         self._pool = Pool(self.size)
         self._started = 0
         #: For each batch in progress, the runs that have not come yet.
-        self._left: dict[int, Batch] = {}
-        self._again: deque[Batch] = deque()
+        self._left: dict[int, RunBatch] = {}
+        self._again: deque[RunBatch] = deque()
         #: News of tasks begun with `begin`.
         self.others: deque[News] = deque()
 
@@ -280,7 +280,7 @@ class Processes:
         """The number of batches that can be started now."""
         return max(0, self._pool.free - len(self._again))
 
-    def start(self, batch: Batch) -> None:
+    def start(self, batch: RunBatch) -> None:
         """Begins a batch."""
         self._left[self._started] = batch
         self._pool.start(self._started, run_batch, batch)
@@ -332,7 +332,7 @@ class Here:
         """The number of batches that can be started now."""
         return 1 - len(self._waiting)
 
-    def start(self, batch: Batch) -> None:
+    def start(self, batch: RunBatch) -> None:
         """Begins a batch."""
         for number, case in zip(batch.numbers, batch.cases, strict=True):
             self._waiting.append(partial(run_case, number, case, batch.measure))
@@ -346,7 +346,7 @@ class Here:
         self._waiting.clear()
 
 
-def run_batch(tell: Callable[[Ran], None], batch: Batch) -> None:
+def run_batch(tell: Callable[[Ran], None], batch: RunBatch) -> None:
     """A worker's task: runs a batch and reports each run as it is over."""
     for number, case in zip(batch.numbers, batch.cases, strict=True):
         tell(replace(run_case(number, case, batch.measure), raw=None, failure=None))

@@ -26,7 +26,7 @@ from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Clock, work_off
 from bentpipe.sweeps.execution import Ran
 from bentpipe.sweeps.fingerprint import Fingerprints
-from bentpipe.sweeps.store import Store, Stored, read_table, repeated
+from bentpipe.sweeps.store import Store, StoredRun, read_table, repeated
 
 FOLDER = ".runs"
 """The folder of the runs, in the folder of the results."""
@@ -123,7 +123,7 @@ class Kept:
                 ran.trace.with_columns(run=pl.lit(key)) for key, _, ran in waiting if ran.trace is not None
             ]
             frames = {ROWS: rows} | ({TRACES: pl.concat(traces, how="diagonal")} if traces else {})
-            self._store.add(frames, [Stored(0, key, failed=False) for key, *_ in waiting])
+            self._store.add(frames, [StoredRun(0, key, failed=False) for key, *_ in waiting])
             self.done |= {key for key, *_ in waiting}
         self._written = time.monotonic()
 

@@ -20,7 +20,7 @@ from bentpipe.source import Source
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.engine import Types
 from bentpipe.sweeps.fingerprint import Fingerprints, run_key, simulator_hash
-from bentpipe.sweeps.vary import Axis, Column, axes, axis_of_text, column, value_at, value_of, words
+from bentpipe.sweeps.vary import Column, SweepAxis, axes, axis_of_text, column, value_at, value_of, words
 
 MOST_RUNS = 100_000_000
 """Runs of one sweep."""
@@ -161,7 +161,7 @@ class Plan(Sequence[Case]):
         shown = [f"{' with '.join(axis.keys)} ({len(axis.rows)})" for axis in self.axes]
         return " x ".join(shown) or "one scenario"
 
-    def _axes(self, vary: Mapping[str, Any] | Sequence[str], fixed: Sequence[str]) -> list[Axis]:
+    def _axes(self, vary: Mapping[str, Any] | Sequence[str], fixed: Sequence[str]) -> list[SweepAxis]:
         written, place = self._raw.get("vary", {}), f"{self._source.name}: vary"
         if isinstance(written, Mapping) and "seeds" in written:
             raise ScenarioError(f"{place}.seeds: seeds are not varied; {_SEEDS}")
@@ -197,7 +197,7 @@ class Plan(Sequence[Case]):
     def _override(self, key: str, value: str) -> tuple[str, str]:
         return key, toml(self._algorithm(value_of(value))) if _CC.fullmatch(key) else value
 
-    def _setting(self, axis: Axis, row: Sequence[Any]) -> list[tuple[str, str]]:
+    def _setting(self, axis: SweepAxis, row: Sequence[Any]) -> list[tuple[str, str]]:
         pairs = []
         for key, value in zip(axis.keys, row, strict=True):
             at = f"{self._source.name}: vary: {key}"

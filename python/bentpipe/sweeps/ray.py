@@ -33,7 +33,7 @@ from typing import Any
 
 import bentpipe
 from bentpipe import _core, extras
-from bentpipe.sweeps.execution import Batch, Ran, run_case
+from bentpipe.sweeps.execution import Ran, RunBatch, run_case
 from bentpipe.sweeps.fingerprint import LIBRARIES, named_files, simulator_hash, with_files
 
 #: Repetitions of a task whose worker or node was lost, before its run counts as failed.
@@ -59,7 +59,7 @@ class Ray:
         self._size, self._counted = 1, float("-inf")
         self._gone = False
         #: Batches by the references to their future results.
-        self._in_hand: dict[Any, Batch] = {}
+        self._in_hand: dict[Any, RunBatch] = {}
         #: References to the contents of files that scenarios name; None for one that cannot be read.
         self._stored: dict[str, Any] = {}
 
@@ -87,7 +87,7 @@ class Ray:
         """The number of startable batches. One waits for each that is worked on, so no processor does."""
         return max(0, 2 * self.size - len(self._in_hand))
 
-    def start(self, batch: Batch) -> None:
+    def start(self, batch: RunBatch) -> None:
         """Begins a batch."""
         names = sorted({name for case in batch.cases for name in named_files(case.scenario)})
         files = {name: self._file(name) for name in names}
@@ -133,7 +133,7 @@ class Ray:
         except errors.RayError as failure:
             if len(batch.numbers) > 1:
                 for number, case in zip(batch.numbers, batch.cases, strict=True):
-                    self.start(Batch([number], [case], batch.measure))
+                    self.start(RunBatch([number], [case], batch.measure))
                 return []
             why = f"its worker was lost {RETRIES + 1} times: {_last_line(failure)}"
             return [Ran(batch.numbers[0], error=why)]
@@ -226,7 +226,7 @@ def _last_line(failure: BaseException) -> str:
     return lines[-1] if lines else type(failure).__name__
 
 
-def pack(batch: Batch, files: Sequence[str]) -> bytes:
+def pack(batch: RunBatch, files: Sequence[str]) -> bytes:
     """A batch, and the names of the files that go with it, as bytes."""
     cloudpickle: Any = import_module("ray.cloudpickle")
     cases = [replace(case, controllers={}) for case in batch.cases]

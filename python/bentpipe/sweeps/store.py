@@ -85,7 +85,7 @@ WHOLE = Shard(1, 1)
 """A single writer."""
 
 
-class Stored(NamedTuple):
+class StoredRun(NamedTuple):
     """A run of a part: its number, its key, and whether it failed."""
 
     number: int
@@ -104,7 +104,7 @@ class Part:
     """
 
     name: str
-    runs: Sequence[Stored]
+    runs: Sequence[StoredRun]
     sums: Mapping[str, str]
     replaces: Sequence[str] = ()
 
@@ -189,11 +189,11 @@ class Store:
                 kept.append(part)
         return kept
 
-    def runs(self) -> Iterable[Stored]:
+    def runs(self) -> Iterable[StoredRun]:
         """The runs that there are."""
         return (run for part in self.parts for run in part.runs)
 
-    def add(self, frames: Mapping[str, pl.DataFrame], runs: Sequence[Stored]) -> None:
+    def add(self, frames: Mapping[str, pl.DataFrame], runs: Sequence[StoredRun]) -> None:
         """Writes a part.
 
         Raises:
@@ -219,7 +219,7 @@ class Store:
             self.rewrite(waiting)
 
     def rewrite(
-        self, parts: Sequence[Part], runs: Sequence[Stored] | None = None, change: Change | None = None
+        self, parts: Sequence[Part], runs: Sequence[StoredRun] | None = None, change: Change | None = None
     ) -> None:
         """Puts parts together as one.
 
@@ -255,7 +255,9 @@ class Store:
         self.parts = []
         self._sweep_up()
 
-    def _write(self, frames: Mapping[str, pl.DataFrame], runs: Sequence[Stored], old: Sequence[str]) -> Part:
+    def _write(
+        self, frames: Mapping[str, pl.DataFrame], runs: Sequence[StoredRun], old: Sequence[str]
+    ) -> Part:
         self._last += 1
         name = f"{self.shard.prefix}{self._last:06}"
         sums: dict[str, str] = {}
@@ -382,7 +384,7 @@ def read_part(path: Path) -> Part | None:
         about: dict[str, Any] = json.loads(foreign.content(path))
         if about["version"] != _VERSION:
             raise ScenarioError(f"{path}: this program reads version {_VERSION}, not {about['version']}")
-        runs = [Stored(int(number), str(key), bool(failed)) for number, key, failed in about["runs"]]
+        runs = [StoredRun(int(number), str(key), bool(failed)) for number, key, failed in about["runs"]]
         sums = {str(name): str(value) for name, value in about["files"].items()}
         return Part(path.stem, runs, sums, [str(name) for name in about["replaces"]])
     except ScenarioError:

@@ -48,7 +48,7 @@ COUNTED = ("bytes", "packets", "segments")
 
 
 @dataclass(frozen=True)
-class Axis:
+class SweepAxis:
     """One key and its values, or several keys that go together.
 
     Attributes:
@@ -71,7 +71,7 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def axes(table: Any, where: str = "vary") -> list[Axis]:
+def axes(table: Any, where: str = "vary") -> list[SweepAxis]:
     """The axes of a table `[vary]`.
 
     Raises:
@@ -79,14 +79,14 @@ def axes(table: Any, where: str = "vary") -> list[Axis]:
     """
     if not isinstance(table, Mapping):
         raise ScenarioError(f'{where}: a table is needed, for example "link.sat.delay" = ["10 ms", "100 ms"]')
-    found: list[Axis] = []
+    found: list[SweepAxis] = []
     for name, given in table.items():
         if name == "zip":
             groups = given if isinstance(given, list | tuple) else [given]
             found += [_zipped(group, f"{where}.zip") for group in groups]
         else:
             found += [
-                Axis((key,), [(value,) for value in values]) for key, values in _keys(name, given, where)
+                SweepAxis((key,), [(value,) for value in values]) for key, values in _keys(name, given, where)
             ]
     keys = [key for axis in found for key in axis.keys]
     for key in keys:
@@ -95,7 +95,7 @@ def axes(table: Any, where: str = "vary") -> list[Axis]:
     return found
 
 
-def axis_of_text(text: str) -> Axis:
+def axis_of_text(text: str) -> SweepAxis:
     """The axis of `--vary KEY=VALUES`: values with commas between, or a table with `log` or `lin`.
 
     Raises:
@@ -109,7 +109,7 @@ def axis_of_text(text: str) -> Axis:
     found = value_of(values)
     if not (isinstance(found, list) or isinstance(found, dict) and {"log", "lin"} & set(found)):
         found = [value_of(part) for part in _split(values) if part]
-    return Axis((key,), [(value,) for value in _values(found, where)])
+    return SweepAxis((key,), [(value,) for value in _values(found, where)])
 
 
 def value_of(text: str) -> Any:
@@ -136,7 +136,7 @@ def _keys(name: str, given: Any, where: str) -> Iterator[tuple[str, list[Any]]]:
         yield name, _values(given, at)
 
 
-def _zipped(group: Any, where: str) -> Axis:
+def _zipped(group: Any, where: str) -> SweepAxis:
     if not isinstance(group, Mapping) or not group:
         raise ScenarioError(f"{where}: a table of keys with lists of values is needed")
     keys = dict(pair for name, given in group.items() for pair in _keys(name, given, where))
@@ -144,7 +144,7 @@ def _zipped(group: Any, where: str) -> Axis:
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{key} has {n}" for key, n in lengths.items())
         raise ScenarioError(f"{where}: keys that go together need equally many values: {counts}")
-    return Axis(tuple(keys), list(zip(*keys.values(), strict=True)))
+    return SweepAxis(tuple(keys), list(zip(*keys.values(), strict=True)))
 
 
 def _values(given: Any, where: str) -> list[Any]:

@@ -101,7 +101,7 @@ def table(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Errors:
     """Errors of one quantity over the rows of a table: shares, not percent.
 
     Args:
@@ -119,13 +119,13 @@ class Verdict:
     rows: int
 
 
-def verdict(table_rows: Sequence[dict[str, Any]], name: str) -> Verdict:
+def verdict(table_rows: Sequence[dict[str, Any]], name: str) -> Errors:
     """A summary of the errors of quantity `name`."""
     errors = [abs(row[f"{name}_error"]) for row in table_rows]
     counting = [row for row in table_rows if row[f"{name}_counts"]]
     size: Callable[[dict[str, Any]], float] = lambda row: abs(row[f"{name}_error"])  # noqa: E731
     where = max(counting, key=size, default=None)
-    return Verdict(
+    return Errors(
         median=median(errors) if errors else 0.0,
         worst=size(where) if where is not None else 0.0,
         where=where,

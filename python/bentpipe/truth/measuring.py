@@ -18,8 +18,8 @@ from bentpipe.emulation.congestion import is_there
 from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.comparison import CURVE, GOODPUT, RETRANSMITTED, RTT, curve_distance
 from bentpipe.truth.quic_program import QuicTransfer
-from bentpipe.truth.real import Transfer, TransferFailed
-from bentpipe.truth.side import Side, Store
+from bentpipe.truth.real import RealTransfer, TransferFailed
+from bentpipe.truth.side import Side, TransferStore
 
 APART_S = 0.21
 """Between the starts of two transfers, so that they do not begin in step."""
@@ -27,11 +27,11 @@ LOOK_S = 0.05
 TRIES = 2
 """The number of attempts at a transfer whose emulation did not keep time."""
 
-Real = TypeVar("Real", Transfer, QuicTransfer)
+Real = TypeVar("Real", RealTransfer, QuicTransfer)
 
 
 @dataclass(frozen=True)
-class Job:
+class TransferJob:
     """A job of many real transfers.
 
     Args:
@@ -89,7 +89,7 @@ class Job:
             for transfer, *_ in running:
                 transfer.abandon()
 
-    def measure(self, cells: Sequence[Cell], store: Store) -> list[Cell]:
+    def measure(self, cells: Sequence[Cell], store: TransferStore) -> list[Cell]:
         """Makes the transfers of the kernel's TCP that the store lacks; returns the cells that are there.
 
         Raises:
@@ -102,7 +102,7 @@ class Job:
             for sender, why in refused.items():
                 self.tell(f"{sender} is left out: {why}")
             wanted = [cell for cell in lacking if cell.sender not in refused]
-            starts = [partial(Transfer, cell, store.folder, names[cell.sender]) for cell in wanted]
+            starts = [partial(RealTransfer, cell, store.folder, names[cell.sender]) for cell in wanted]
             self.work_off(starts, lambda one, side, report: store.put(one.cell, side, _about(report)))
         return [cell for cell in cells if store.has(cell)]
 
@@ -156,7 +156,7 @@ def row(cell: Cell, stored: tuple[Side, Mapping[str, Any]], simulated: Mapping[s
 
     Args:
         cell: the cell.
-        stored: its real transfer (`Store.get`).
+        stored: its real transfer (`TransferStore.get`).
         simulated: the quantities of its simulation, and its window as `curve`.
     """
     real, about = stored

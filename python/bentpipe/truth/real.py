@@ -34,7 +34,7 @@ class TransferFailed(RuntimeError):
     """A real transfer could not be made; the message names it and the reason."""
 
 
-class Transfer:
+class RealTransfer:
     """A real transfer that is under way. Leave it by `finish` or `abandon`, which end all that it started.
 
     Args:

@@ -80,7 +80,7 @@ def simulated(cell: Cell, result: bp.Result) -> Side:
 
 
 @dataclass(frozen=True)
-class Store:
+class TransferStore:
     """A folder of real transfers: KEY.npz has the curves, and KEY.json, written last, everything else."""
 
     folder: Path

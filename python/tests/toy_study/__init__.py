@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from bentpipe.studies.study import Case, Loaded, Plan, Study
+from bentpipe.studies.study import Case, Loaded, Study, StudyPlan
 from toy_study.measure import broken, counted, measure
 
 #: Runs of a study; more than two batches, the last of them not full.
 RUNS = 75
 
 
-def plan(mode: str) -> Plan:
-    return Plan(mode, [case(i) for i in range(RUNS)], {"note": "Seeds 1 to 3 <b>."})
+def plan(mode: str) -> StudyPlan:
+    return StudyPlan(mode, [case(i) for i in range(RUNS)], {"note": "Seeds 1 to 3 <b>."})
 
 
 def case(i: int) -> Case:

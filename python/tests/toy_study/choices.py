@@ -10,9 +10,9 @@ import polars as pl
 from bentpipe.studies import design
 from bentpipe.studies.assembly import Assembly, Explanation
 from bentpipe.studies.claim import above, number
-from bentpipe.studies.design import Choices, Design, Evidence, Reading, Variant, Where, where
+from bentpipe.studies.design import Choices, Design, Origin, Reading, Variant, Where, where
 from bentpipe.studies.judge import column, sentences
-from bentpipe.studies.places import Kind, Place
+from bentpipe.studies.places import Place, PlaceKind
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,15 @@ class Setup(Choices):
 BASE = Setup()
 
 
-def variant(name, choice, touches=None, base=BASE, evidence=Evidence.OURS, source="", **values):
+def variant(name, choice, touches=None, base=BASE, evidence=Origin.OURS, source="", **values):
     """A set-up with some values changed."""
     setup = base.changed(**values)
     return Variant(name, choice, setup, touches or Where(), evidence=evidence, source=source)
 
 
 VARIANTS = (
-    variant("rate-2", "2 Mbit/s", mbps=2, evidence=Evidence.DEFAULT, source="the simulator's own."),
-    variant("rate-3", "3 Mbit/s", mbps=3, evidence=Evidence.FITTED),
+    variant("rate-2", "2 Mbit/s", mbps=2, evidence=Origin.DEFAULT, source="the simulator's own."),
+    variant("rate-3", "3 Mbit/s", mbps=3, evidence=Origin.FITTED),
     variant("delay-90", "a delay of 90 ms", where(part="window"), delay_ms=90),
     variant("long", "runs of 3 s", where(part="rate"), short_s=3),
     variant("slow", "runs of 3 s at 3 Mbit/s", short_s=3, mbps=3),
@@ -110,6 +110,6 @@ def figure(found):
     return Figure("figure-1", "Figure 1.", "A caption.", "A line", fig, pl.DataFrame({"x": [1]}))
 
 
-PLACES = (Place(Kind.FIGURE, "1", "a line", draw=figure),)
+PLACES = (Place(PlaceKind.FIGURE, "1", "a line", draw=figure),)
 REASONS = dict.fromkeys("RW", lambda _: ("a reason", ["A paragraph."]))
 build = Assembly(DESIGN, CLAIMS, Explanation(REASONS), PLACES, sections)

@@ -171,7 +171,7 @@ def here(
     per: float,
     seed: int,
     duration_s: float = setup.DURATION_S,
-    of: setup.Setup = setup.BASE,
+    of: setup.VegasLSetup = setup.BASE,
 ) -> tuple[Flow, Flow]:
     """The same run in Bentpipe, or that of another set-up."""
     scenario = of.scenario(kind.algorithm, per, seed, duration_s)

@@ -167,7 +167,7 @@ def measured(directory: Path, duration_s: float = 60.0) -> list[MovingPath]:
 
 
 @dataclass(frozen=True)
-class Measured:
+class LeoNumbers:
     """The numbers of one run.
 
     Attributes:
@@ -237,7 +237,7 @@ def recovery(path: MovingPath, t: np.ndarray, delivered: np.ndarray) -> list[flo
     return found
 
 
-def mean(rows: Sequence[Measured], what: str) -> stats.Mean | None:
+def mean(rows: Sequence[LeoNumbers], what: str) -> stats.Mean | None:
     """Mean and interval of a number over seeds; None without a number."""
     values = [value for row in rows if not math.isnan(value := getattr(row, what))]
     return stats.mean(values) if values else None

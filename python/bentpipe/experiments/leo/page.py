@@ -19,7 +19,7 @@ from bentpipe.experiments.leo.measure import (
     LOSS,
     SHARE,
     WINDOW_S,
-    Measured,
+    LeoNumbers,
     MovingPath,
     fades,
     mean,
@@ -28,7 +28,7 @@ from bentpipe.experiments.leo.measure import (
     shells,
     shipped,
 )  # fmt: skip
-from bentpipe.experiments.table import STYLE, Key, Table, line_colour, shown
+from bentpipe.experiments.table import STYLE, Key, TableExperiment, line_colour, shown
 from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.registry import style as style_of
 from bentpipe.sweeps.case import Case
@@ -86,24 +86,24 @@ def _ratio(ratio: float, half: float) -> str:
     return f"{ratio:.2f} ± {half:.2f}" if half >= 0.005 else f"{ratio:.2f}"
 
 
-def _by(rows: Sequence[Measured]) -> dict[PAIR, list[Measured]]:
-    found: dict[PAIR, list[Measured]] = {}
+def _by(rows: Sequence[LeoNumbers]) -> dict[PAIR, list[LeoNumbers]]:
+    found: dict[PAIR, list[LeoNumbers]] = {}
     for r in rows:
         found.setdefault((r.path, r.cc), []).append(r)
     return found
 
 
-def _value(found: Mapping[PAIR, list[Measured]], path: str, cc: str, what: str) -> float:
+def _value(found: Mapping[PAIR, list[LeoNumbers]], path: str, cc: str, what: str) -> float:
     known = mean(found.get((path, cc), []), what)
     return float("nan") if known is None else known.mean
 
 
-def _cell(found: Mapping[PAIR, list[Measured]], key: PAIR, what: str, digits: int, scale: float) -> str:
+def _cell(found: Mapping[PAIR, list[LeoNumbers]], key: PAIR, what: str, digits: int, scale: float) -> str:
     known = mean(found.get(key, []), what)
     return "" if known is None else shown(known, digits, scale)
 
 
-def _table(found: Mapping[PAIR, list[Measured]], what: str, digits: int, scale: float) -> str:
+def _table(found: Mapping[PAIR, list[LeoNumbers]], what: str, digits: int, scale: float) -> str:
     paths = [p for p in PATHS if any(not np.isnan(_value(found, p, e["id"], what)) for e in bp.controllers())]
     rows = (
         [entry["label"], *(_cell(found, (p, entry["id"]), what, digits, scale) for p in paths)]
@@ -112,11 +112,11 @@ def _table(found: Mapping[PAIR, list[Measured]], what: str, digits: int, scale: 
     return markdown(["<controller", *(PATHS[p][0] for p in paths)], rows)
 
 
-def _mean_share(found: Mapping[PAIR, list[Measured]], cc: str, paths: Sequence[str] = CLEAN) -> float:
+def _mean_share(found: Mapping[PAIR, list[LeoNumbers]], cc: str, paths: Sequence[str] = CLEAN) -> float:
     return float(np.mean([_value(found, p, cc, "share") for p in paths]))
 
 
-def _keepers(found: Mapping[PAIR, list[Measured]]) -> str:
+def _keepers(found: Mapping[PAIR, list[LeoNumbers]]) -> str:
     """Goodput of those that keep the minimum: as published, with a window, with a reset."""
     rows = []
     for entry in bp.controllers():
@@ -171,7 +171,7 @@ def _until_end(path: MovingPath, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return np.append(t, path.duration_s), np.append(y, y[-1])
 
 
-def _dots(file: Path, found: Mapping[PAIR, list[Measured]]) -> None:
+def _dots(file: Path, found: Mapping[PAIR, list[LeoNumbers]]) -> None:
     """The share of the capacity on each path: a row for each of `NAMED`, and one for all others."""
     known = sorted(bp.controllers(), key=lambda e: _mean_share(found, e["id"], ON_LEO))
     entries = [e for e in known if e["id"] in NAMED]
@@ -221,11 +221,11 @@ def _paths(file: Path, paths: Sequence[MovingPath]) -> None:
     figure.savefig(file, metadata={"Date": None})
 
 
-class Leo(Table[Measured]):
+class Leo(TableExperiment[LeoNumbers]):
     """Every controller over paths that move. With data, the measured downlinks are among the paths."""
 
     name = "leo"
-    row = Measured
+    row = LeoNumbers
 
     @cached_property
     def paths(self) -> dict[str, MovingPath]:
@@ -256,7 +256,7 @@ class Leo(Table[Measured]):
         """All columns."""
         return measure(self.paths[str(case.keys["path"])], result)
 
-    def text(self, rows: Sequence[Measured]) -> str:
+    def text(self, rows: Sequence[LeoNumbers]) -> str:
         """The page: page.md with the numbers, and those of `leocc` in its folder."""
         about_leocc = self.out / "validation" / "leocc.csv"
         found = _by(rows)
@@ -313,7 +313,7 @@ class Leo(Table[Measured]):
             seeds=max((r.seed for r in rows), default=0),
         )
 
-    def draw(self, rows: Sequence[Measured]) -> None:
+    def draw(self, rows: Sequence[LeoNumbers]) -> None:
         """The figures; that of the paths only if the measured ones are there."""
         every = list(self.paths.values())
         with tempfile.TemporaryDirectory() as work:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from bentpipe.experiments.satellite_2026.measure import GIVEN, PATHS, SAVED, Measured, samples
+from bentpipe.experiments.satellite_2026.measure import GIVEN, PATHS, SAVED, SatelliteNumbers, samples
 from bentpipe.studies.claim import Check, Claim, above, at_least, at_most, number
 
 HYSTART, PLAIN, SEARCH = "cubic slow_start=hystart", "cubic", "cubic slow_start=search"
@@ -15,7 +15,7 @@ CALM, JUDGED, DEEP = "geo", "geo-jitter", "geo-deep"
 LABELS = {path.name: path.label for path in PATHS}
 
 
-def claims(rows: Sequence[Measured]) -> list[Claim]:
+def claims(rows: Sequence[SatelliteNumbers]) -> list[Claim]:
     """The claims about algorithms that were run."""
     found = {r.cc for r in rows if r.path == JUDGED}
     judged = []
@@ -39,7 +39,7 @@ def _claim(name: str, checks: list[Check]) -> Claim:
 Reader = Callable[[str, str, str], list[float]]
 
 
-def _reader(rows: Sequence[Measured]) -> Reader:
+def _reader(rows: Sequence[SatelliteNumbers]) -> Reader:
     def read(path: str, cc: str, what: str) -> list[float]:
         values = samples(rows, path, cc, what)
         if any(map(math.isnan, values)):

@@ -115,7 +115,7 @@ PATHS = [
 
 
 @dataclass(frozen=True)
-class Measured:
+class SatelliteNumbers:
     """The numbers of one algorithm over one path with one seed; NaN where there is none.
 
     Attributes:
@@ -206,13 +206,13 @@ def _row(result: bp.Result, name: str) -> dict[str, Any]:
     return next(flow for flow in result.json["flows"] if flow["name"] == name)
 
 
-def samples(rows: Sequence[Measured], path: str, cc: str, what: str) -> list[float]:
+def samples(rows: Sequence[SatelliteNumbers], path: str, cc: str, what: str) -> list[float]:
     """A number of one algorithm over one path, by seed."""
     own = sorted((r for r in rows if (r.path, r.cc) == (path, cc)), key=lambda r: r.seed)
     return [getattr(r, what) for r in own]
 
 
-def mean(rows: Sequence[Measured], path: str, cc: str, what: str) -> stats.Mean | None:
+def mean(rows: Sequence[SatelliteNumbers], path: str, cc: str, what: str) -> stats.Mean | None:
     """Mean and 95 % interval over the seeds; None if any of them has no number."""
     values = samples(rows, path, cc, what)
     return stats.mean(values) if values and not any(map(math.isnan, values)) else None

@@ -21,7 +21,7 @@ from bentpipe.experiments.satellite_2026.measure import (
     RATE_BPS,
     RUNS,
     WINDOW_S,
-    Measured,
+    SatelliteNumbers,
     SatellitePath,
     delivery,
     exists,
@@ -29,7 +29,7 @@ from bentpipe.experiments.satellite_2026.measure import (
     measure,
     samples,
 )
-from bentpipe.experiments.table import STYLE, Key, Table, line_colour, shown
+from bentpipe.experiments.table import STYLE, Key, TableExperiment, line_colour, shown
 from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.studies.claim import Claim
 from bentpipe.sweeps.case import Case
@@ -47,7 +47,7 @@ SEEDS = 8
 PAGE = Path(__file__).with_name("page.md")
 
 
-def fastest(rows: Sequence[Measured], found: Sequence[str]) -> str:
+def fastest(rows: Sequence[SatelliteNumbers], found: Sequence[str]) -> str:
     """The fastest on each path, with their times."""
 
     def first(what: str, path: str) -> str:
@@ -63,7 +63,7 @@ def fastest(rows: Sequence[Measured], found: Sequence[str]) -> str:
     return markdown(texts(["path", *whats.values()]), known)
 
 
-def _cell(rows: Sequence[Measured], path: str, cc: str, what: str, digits: int) -> str:
+def _cell(rows: Sequence[SatelliteNumbers], path: str, cc: str, what: str, digits: int) -> str:
     values = samples(rows, path, cc, what)
     missing = sum(map(math.isnan, values))
     if missing:
@@ -73,7 +73,7 @@ def _cell(rows: Sequence[Measured], path: str, cc: str, what: str, digits: int) 
 
 
 def _table(
-    rows: Sequence[Measured], found: Sequence[str], columns: Sequence[tuple[str, str, str, int]]
+    rows: Sequence[SatelliteNumbers], found: Sequence[str], columns: Sequence[tuple[str, str, str, int]]
 ) -> str:
     """A row for each algorithm. `columns`: head, path, number, digits."""
     body = (
@@ -132,7 +132,7 @@ def _draw_start(file: Path, traces: Traces) -> None:
 
 
 def _draw_dots(
-    file: Path, rows: Sequence[Measured], found: Sequence[str], numbers: Sequence[tuple[str, str]]
+    file: Path, rows: Sequence[SatelliteNumbers], found: Sequence[str], numbers: Sequence[tuple[str, str]]
 ) -> None:
     """A row for each algorithm, a column for each path, one line of panels for each number."""
     paths = [
@@ -150,7 +150,7 @@ def _draw_dots(
     figure.savefig(file, metadata={"Date": None})
 
 
-def _dots(ax: Axes, rows: Sequence[Measured], found: Sequence[str], path: str, what: str) -> None:
+def _dots(ax: Axes, rows: Sequence[SatelliteNumbers], found: Sequence[str], path: str, what: str) -> None:
     ends = [0.0]
     for y, cc in enumerate(found):
         known = mean(rows, path, cc, what)
@@ -163,11 +163,11 @@ def _dots(ax: Axes, rows: Sequence[Measured], found: Sequence[str], path: str, w
     ax.grid(axis="x", linewidth=0.4)
 
 
-class Satellite2026(Table[Measured]):
+class Satellite2026(TableExperiment[SatelliteNumbers]):
     """Start-up and files, pages and films over satellites."""
 
     name = "satellite-2026"
-    row = Measured
+    row = SatelliteNumbers
 
     def keys(self) -> list[Key]:
         """Seed by seed, so that a table of an interrupted job is one of fewer seeds.
@@ -191,7 +191,7 @@ class Satellite2026(Table[Measured]):
         """The columns of one of the runs."""
         return measure(_path(str(case.keys["path"])), str(case.settings["run"]), result)
 
-    def text(self, rows: Sequence[Measured]) -> str:
+    def text(self, rows: Sequence[SatelliteNumbers]) -> str:
         """The page: page.md with the numbers."""
         found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
         digits = {"startup_s": 2, "start_lost": 0, "file_1_s": 2, "file_100_s": 1, "page_s": 2}
@@ -229,7 +229,7 @@ class Satellite2026(Table[Measured]):
             paths=PATHS,
         )
 
-    def draw(self, rows: Sequence[Measured]) -> None:
+    def draw(self, rows: Sequence[SatelliteNumbers]) -> None:
         """The three figures."""
         traces = _traces([cc for cc in STORY if exists(cc)])
         found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]

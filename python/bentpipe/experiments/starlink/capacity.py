@@ -45,7 +45,7 @@ SHARES = (10, 25, 50, 75, 90)
 
 
 @dataclass(frozen=True)
-class Variant:
+class SenderVariant:
     """A sender and a path: the changes against a buffer of one bandwidth-delay product.
 
     Attributes:
@@ -67,7 +67,7 @@ class Variant:
 
 
 _GIVEN = beside(__file__, "capacity.toml")
-VARIANTS = [Variant(name, **of) for name, of in _GIVEN["variants"].items()]
+VARIANTS = [SenderVariant(name, **of) for name, of in _GIVEN["variants"].items()]
 
 
 class OverCapacity(OfStarlink):
@@ -95,11 +95,11 @@ class OverCapacity(OfStarlink):
         """Writes the table of distributions; of a full experiment the figure and the page, too."""
         directory = self.given()
         seen = transfers(directory, DAY, "downlink")
-        found = {"measured": Compared("measured (BBR)", seen, "settled")}
-        found["reported"] = Compared("measured (BBR), counts as reported", seen, "reported")
+        found = {"measured": TransferSet("measured (BBR)", seen, "settled")}
+        found["reported"] = TransferSet("measured (BBR), counts as reported", seen, "reported")
         labels = {variant.name: variant.label for variant in VARIANTS}
         for (name,), tests in by_setting(cases, rows).items():
-            found[str(name)] = Compared(labels[str(name)], tests, "sender")
+            found[str(name)] = TransferSet(labels[str(name)], tests, "sender")
         table = {name: of.row() for name, of in found.items()}
         if not self.quick:
             figure(self.out / "starlink.svg", found)
@@ -109,7 +109,7 @@ class OverCapacity(OfStarlink):
         return put(self, "starlink", lines, "\n\n".join(parts))
 
 
-def scenario(capacity: Capacity, variant: Variant, line: Path, *, seed: int) -> bp.Scenario:
+def scenario(capacity: Capacity, variant: SenderVariant, line: Path, *, seed: int) -> bp.Scenario:
     """One flow over a measured capacity, whose time line is written to `line`.
 
     The rate is that of the IP packets that carried the measured payload, in both directions: an outage of one
@@ -150,7 +150,7 @@ def scenario(capacity: Capacity, variant: Variant, line: Path, *, seed: int) -> 
     )  # fmt: skip
 
 
-class Compared(NamedTuple):
+class TransferSet(NamedTuple):
     """One set of transfers in table and figure; `way` is how its segments sent again are counted."""
 
     label: str
@@ -178,7 +178,7 @@ def _signs(seen: Mapping[str, Signs]) -> str:
     return markdown(heads, rows, spaced=True)
 
 
-def _shares(found: Mapping[str, Compared]) -> str:
+def _shares(found: Mapping[str, TransferSet]) -> str:
     heads = (
         "sender and path", "goodput / capacity of tests, %: p10, p50, p90",
         "of half seconds, %: p10, p50, p90",
@@ -217,7 +217,7 @@ SHOWN: dict[str, tuple[str, str, float]] = _GIVEN["shown"]
 """The curves of the figure: colour, dashes, width."""
 
 
-def figure(path: Path, found: Mapping[str, Compared]) -> None:
+def figure(path: Path, found: Mapping[str, TransferSet]) -> None:
     """Distributions of goodput over capacity, of tests and of half seconds, and of segments sent again."""
     drawn = Figure(figsize=(2 * bp.plot.WIDTH, 3.2), layout="constrained")
     with bp.plot.styled():

@@ -111,13 +111,13 @@ def of_result(result: bp.Result, *, late: bool) -> Counts:
     else:
         counts = np.diff(np.searchsorted(resent, ends), prepend=0)
     rows = [
-        nuttcp.Interval(i, end - SLOT_S, end, 8 * own / SLOT_S, int(count), None)
+        nuttcp.ReportLine(i, end - SLOT_S, end, 8 * own / SLOT_S, int(count), None)
         for i, (end, own, count) in enumerate(zip(ends, np.diff(delivered, prepend=0), counts, strict=True))
     ]
     return _counts(rows, BUFFER_BYTES if late else None, None)
 
 
-def _counts(rows: Sequence[nuttcp.Interval], buffered: float | None, total: int | None) -> Counts:
+def _counts(rows: Sequence[nuttcp.ReportLine], buffered: float | None, total: int | None) -> Counts:
     reported = np.array([float(row.retransmitted or 0) for row in rows])
     settled = reported
     if buffered is not None:
@@ -177,7 +177,7 @@ class Capacity:
 
 
 @dataclass(frozen=True)
-class Transfer:
+class TcpTest:
     """A measured TCP test.
 
     Attributes:
@@ -193,7 +193,7 @@ class Transfer:
 
 def measured(
     directory: Path, day: str = DAY, way: str = "downlink"
-) -> tuple[list[Capacity], list[Transfer], list[str]]:
+) -> tuple[list[Capacity], list[TcpTest], list[str]]:
     """The UDP downlinks and the TCP tests of a day, and the unreadable ones, each with its reason.
 
     `way` is that of the TCP tests, "downlink" or "uplink".
@@ -271,7 +271,7 @@ def _begin(file: Path) -> float:
     return int(found[1]) / 1000
 
 
-def transfer(file: Path) -> Transfer:
+def transfer(file: Path) -> TcpTest:
     """A measured TCP test, downlink or uplink.
 
     Raises:
@@ -284,7 +284,7 @@ def transfer(file: Path) -> Transfer:
     bits = np.cumsum([row.rate_bps * (row.end_s - row.begin_s) for row in rows])
     slots = np.diff(np.interp(np.arange(0, TEST_S + SLOT_S / 2, SLOT_S), [0, *ends], [0, *bits])) / SLOT_S
     buffered = None if whole.client_sends else (whole.buffer_bytes or BUFFER_BYTES)
-    return Transfer(_begin(file), slots, _counts(rows, buffered, whole.retransmitted))
+    return TcpTest(_begin(file), slots, _counts(rows, buffered, whole.retransmitted))
 
 
 def near(capacities: Sequence[Capacity], at_s: float, within_s: float = NEAR_S) -> float | None:

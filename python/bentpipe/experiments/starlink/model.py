@@ -34,7 +34,7 @@ FAMILIES = {"D": (0.25, 1.0), "S": (2.5, 0.65)}
 
 
 @dataclass(frozen=True)
-class Setting:
+class SenderSetting:
     """A sender over the model, or one in each direction.
 
     Attributes:
@@ -90,15 +90,15 @@ class Setting:
 
 
 VALIDATED = {
-    "BBR, 0.25 BDP, window 1 MiB": Setting("bbr", "D", window="1 MiB", counted="late"),
-    "BBR, 2.5 BDP, 65 %": Setting("bbr", "S", counted="late"),
+    "BBR, 0.25 BDP, window 1 MiB": SenderSetting("bbr", "D", window="1 MiB", counted="late"),
+    "BBR, 2.5 BDP, 65 %": SenderSetting("bbr", "S", counted="late"),
 }
 """The explanations of the measured downlink, over the model."""
 TESTS = 16
 """Seeds of a day of `validate`."""
 
 
-UPLINK = Setting("cubic slow_start=hystart", None, preset="starlink-up", counted="prompt")
+UPLINK = SenderSetting("cubic slow_start=hystart", None, preset="starlink-up", counted="prompt")
 
 
 class Validation(OfStarlink):
@@ -214,17 +214,17 @@ RACES, LENGTH_S = 6, 60.0
 """Seeds of the race, and the length of its runs and of those with both directions."""
 
 
-def race_settings(cc: str) -> dict[str, Setting]:
+def race_settings(cc: str) -> dict[str, SenderSetting]:
     """All ends for an algorithm, by the heads of the table: both families, all losses, and the uplink."""
     found = {
-        f"{family}, {name}": Setting(cc, family, loss, length_s=LENGTH_S)
+        f"{family}, {name}": SenderSetting(cc, family, loss, length_s=LENGTH_S)
         for family in FAMILIES
         for name, loss in RACE_LOSSES.items()
     }
-    return {**found, "uplink": Setting(cc, None, preset="starlink-up", length_s=LENGTH_S)}
+    return {**found, "uplink": SenderSetting(cc, None, preset="starlink-up", length_s=LENGTH_S)}
 
 
-class Race(OfStarlink):
+class StarlinkRace(OfStarlink):
     """Algorithms over the model at all ends of its ranges."""
 
     name = "starlink-race"
@@ -281,7 +281,7 @@ class Both(OfStarlink):
             for name, cc in SENDERS.items()
             for end, of in ENDS.items()
             for ways in (BOTH, *DIRECTIONS)
-            for case in Setting(
+            for case in SenderSetting(
                 cc, *of, preset="starlink", flows=DIRECTIONS if ways == BOTH else [ways], length_s=LENGTH_S
             ).cases(self.seeds(BOTH_TESTS), algorithm=name, end=end, ways=ways)
         ]

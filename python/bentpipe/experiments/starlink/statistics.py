@@ -104,7 +104,7 @@ def drawn(tests: int) -> Day:
 
 
 @dataclass(frozen=True)
-class Test:
+class UdpLevels:
     """The levels of a UDP test's periods, and its half seconds relative to these.
 
     Attributes:
@@ -122,11 +122,11 @@ class Test:
     phases: Floats
 
 
-def split(day: Day) -> list[Test]:
+def split(day: Day) -> list[UdpLevels]:
     """Each test in levels and courses."""
     found = []
     for slots, phases, periods, clear in zip(day.slots, day.phases, day.periods, day.clear, strict=True):
-        test = Test({}, {}, np.full(len(slots), np.nan), np.full(len(slots), np.nan), phases)
+        test = UdpLevels({}, {}, np.full(len(slots), np.nan), np.full(len(slots), np.nan), phases)
         for period in np.unique(periods).tolist():
             own = (periods == period) & clear
             if own.sum() >= LEAST_SLOTS:
@@ -138,7 +138,7 @@ def split(day: Day) -> list[Test]:
     return found
 
 
-Split = Sequence[Test]
+Split = Sequence[UdpLevels]
 
 
 def _levels(tests: Split) -> Floats:

@@ -2,8 +2,8 @@
 
 The paper gives a dumbbell with a bottleneck of 10 or 50 Mbit/s, round-trip times, packet error rates, the
 BDP in packets, and SACK. It does not give the buffer, the sender's window, delayed ACKs, most durations, or
-how its comparison algorithms are parametrised; `Setup` holds one choice of each. A choice follows from the
-paper's own numbers, else from ns-2.35, the simulator's last version before 2014.
+how its comparison algorithms are parametrised; `ALiadSetup` holds one choice of each. A choice follows from
+the paper's own numbers, else from ns-2.35, the simulator's last version before 2014.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ DRAWN = ("start-up", "no-sack", "loss")
 
 
 @dataclass(frozen=True)
-class Run:
+class RunKey:
     """The key of one run: the experiment, the algorithm under test, the path's RTT and loss."""
 
     experiment: str
@@ -60,20 +60,20 @@ class Run:
         return INTRA_MBPS if self.experiment == "intra" else LINK_MBPS
 
 
-def experiments() -> list[Run]:
+def experiments() -> list[RunKey]:
     """Every run of one seed; no claim is about those of figure 1."""
-    runs = [Run("fig1", "liad", rtt, per) for per in (RARE, LOW, HIGH) for rtt in RTTS_S]
-    runs += [Run("start-up", cc, GEO_S, NONE) for cc in ALGORITHMS]
-    runs += [Run("no-sack", cc, GEO_S, NONE) for cc in WITHOUT_SACK]
-    runs += [Run("intra", "a-liad", INTRA_S, per) for per in (NONE, LOW, HIGH)]
-    runs += [Run("rtt", cc, rtt, NONE) for cc in ("a-liad", "cubic") for rtt in RTTS_S]
-    runs += [Run("loss", cc, GEO_S, per) for per in (LOW, HIGH) for cc in ALGORITHMS]
-    runs += [Run("friend", cc, rtt, NONE) for rtt in (SHORT_S, GEO_S) for cc in ALGORITHMS]
+    runs = [RunKey("fig1", "liad", rtt, per) for per in (RARE, LOW, HIGH) for rtt in RTTS_S]
+    runs += [RunKey("start-up", cc, GEO_S, NONE) for cc in ALGORITHMS]
+    runs += [RunKey("no-sack", cc, GEO_S, NONE) for cc in WITHOUT_SACK]
+    runs += [RunKey("intra", "a-liad", INTRA_S, per) for per in (NONE, LOW, HIGH)]
+    runs += [RunKey("rtt", cc, rtt, NONE) for cc in ("a-liad", "cubic") for rtt in RTTS_S]
+    runs += [RunKey("loss", cc, GEO_S, per) for per in (LOW, HIGH) for cc in ALGORITHMS]
+    runs += [RunKey("friend", cc, rtt, NONE) for rtt in (SHORT_S, GEO_S) for cc in ALGORITHMS]
     return runs
 
 
 @dataclass(frozen=True)
-class Setup(Choices):
+class ALiadSetup(Choices):
     """One choice of the values that the paper leaves open."""
 
     #: Length of the bottleneck's queue in BDPs of the run, and the shortest that it is, packets.
@@ -112,7 +112,7 @@ class Setup(Choices):
         """The bandwidth-delay product in packets."""
         return rate_mbps * 1e6 * rtt_s / (8 * self.wire_bytes)
 
-    def queue_packets(self, run: Run) -> int:
+    def queue_packets(self, run: RunKey) -> int:
         """Length of the bottleneck's queue in the run."""
         return max(self.buffer_least, round(self.buffer_bdp * self.bdp(run.rate_mbps, run.rtt_s)))
 
@@ -120,16 +120,16 @@ class Setup(Choices):
         """Window at which a sender's first slow start ends, packets; 0: without limit."""
         if self.window is not None:
             return self.window
-        geo = Run("start-up", "a-liad", GEO_S, NONE)
+        geo = RunKey("start-up", "a-liad", GEO_S, NONE)
         return round(self.bdp(geo.rate_mbps, geo.rtt_s)) + self.queue_packets(geo)
 
-    def duration_s(self, run: Run) -> float:
+    def duration_s(self, run: RunKey) -> float:
         """Length of the run."""
         if run.experiment in ("start-up", "no-sack"):
             return START_UP_S
         return LONG_S if run.experiment == "friend" else self.long_s
 
-    def scenario(self, run: Run, seed: int, *, trace: bool) -> dict[str, Any]:
+    def scenario(self, run: RunKey, seed: int, *, trace: bool) -> dict[str, Any]:
         """The run as a scenario; ``trace`` records windows."""
         per = self.sweep_per if run.experiment == "rtt" else run.per
         delay = f"{run.rtt_s / 2 * (1 - self.spread) * 1e3:.6f} ms"
@@ -150,7 +150,7 @@ class Setup(Choices):
         every = ("500 ms" if run.experiment == "loss" else "100 ms") if trace else ""
         return design.scenario(title, self.duration_s(run), seed, {"bottleneck": link}, flows, every)
 
-    def _flow(self, name: str, cc: str, run: Run, extra_s: float) -> dict[str, Any]:
+    def _flow(self, name: str, cc: str, run: RunKey, extra_s: float) -> dict[str, Any]:
         recovery = self.newreno_recovery if cc == "reno" else self.recovery
         more: dict[str, Any] = {"start_jitter": "1 s"} if run.experiment in COMPETING else {}
         if window := self.window_packets():
@@ -177,7 +177,7 @@ class Setup(Choices):
 PAPER = Declared.beside(__file__)
 #: The modules of ns-2.35's ``TCP/Linux``, those of Linux 2.6.22, behind the rivals.
 MODULES: Mapping[str, Mapping[str, Any]] = PAPER.given["modules"]
-BASE = Setup(options=MODULES)
+BASE = ALiadSetup(options=MODULES)
 #: The bandwidth-delay product over GEO, packets.
 BDP = BASE.bdp(LINK_MBPS, GEO_S)
 
@@ -190,7 +190,7 @@ def _has_newreno(keys: Keys) -> bool:
 VARIANTS, READINGS, ONLY_JOINT = read_variants(__file__, BASE, {"has-newreno": _has_newreno})
 
 
-def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
+def points(of: Replication[ALiadSetup, Size]) -> Iterator[Keys]:
     """Experiment, algorithm, RTT, error rate and payload of every run of one seed."""
     for run in experiments():
         keys: Keys = {"experiment": run.experiment, "cc": run.cc, "rtt_ms": round(run.rtt_s * 1e3)}
@@ -198,11 +198,11 @@ def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
 
 
 def scenario(
-    of: Replication[Setup, Size], experiment: str, cc: str, rtt_ms: int, per: float, mss: int
+    of: Replication[ALiadSetup, Size], experiment: str, cc: str, rtt_ms: int, per: float, mss: int
 ) -> dict[str, Any]:
     """One run."""
     drawn = of.variant.is_base and of.seed == TRACE_SEED and experiment in DRAWN
-    run = Run(experiment, cc, rtt_ms / 1e3, per)
+    run = RunKey(experiment, cc, rtt_ms / 1e3, per)
     return of.setup.scenario(run, of.seed, trace=drawn or experiment in DRAWN[:2])
 
 

@@ -2,7 +2,8 @@
 
 The paper gives ns-2 with its default TCP settings, 100 Mbit/s, three round-trip propagation delays, one FTP
 flow and the bit error rates. Its set-up names neither packet size (the 1500 bytes of section II belong to an
-example of 1 Gbit/s), buffer, receive window, loss recovery nor run length; `Setup` holds one choice of each.
+example of 1 Gbit/s), buffer, receive window, loss recovery nor run length; `HswaSetup` holds one choice of
+each.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ INCREMENT_SAMPLE_S = 1e-3
 
 
 @dataclass(frozen=True)
-class Setup(Choices):
+class HswaSetup(Choices):
     """One choice of the values that the paper leaves open."""
 
     #: Whether the error rate is per bit, as in the paper, or per byte, as an ns-2 ErrorModel of unit byte.
@@ -94,7 +95,7 @@ class Setup(Choices):
         return design.scenario(title, span, seed, {"sat": link}, [flow], "1 s")
 
 
-def bdp_packets(orbit: str, setup: Setup) -> float:
+def bdp_packets(orbit: str, setup: HswaSetup) -> float:
     """Bandwidth-delay product of the path of ``orbit``, packets."""
     return RATE_BPS * RTT_S[orbit] / 8 / setup.packet_bytes
 
@@ -121,7 +122,7 @@ def _one_way(rtt_s: float) -> str:
     return f"{rtt_s / 2 * 1e3:g} ms"
 
 
-BASE = Setup()
+BASE = HswaSetup()
 PAPER = Declared.beside(__file__)
 #: The reading under which most of the paper's numbers are near; drawn beside the base in the figures.
 BYTES = BASE.changed(unit="byte")
@@ -154,13 +155,13 @@ SCAN = tuple(
 
 
 @dataclass(frozen=True)
-class Size(design.Size):
+class HswaSize(design.Size):
     """The amount of runs of a mode, and the error rates of the base and of `BESIDE`."""
 
     bers: tuple[float, ...] = BERS
 
 
-def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
+def points(of: Replication[HswaSetup, HswaSize]) -> Iterator[Keys]:
     """Algorithm, orbit and error rate of every run of one seed."""
     name = of.variant.name
     pairs = (("hswa", "GEO"),) if name == INCREMENT.name else PAIRS
@@ -170,7 +171,7 @@ def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
             yield {"cc": cc, "orbit": orbit, "ber": ber}
 
 
-def scenario(of: Replication[Setup, Size], cc: str, orbit: str, ber: float) -> dict[str, Any]:
+def scenario(of: Replication[HswaSetup, HswaSize], cc: str, orbit: str, ber: float) -> dict[str, Any]:
     """One run."""
     if of.variant.name == INCREMENT.name:
         return increment_scenario(ber, of.seed)
@@ -178,8 +179,8 @@ def scenario(of: Replication[Setup, Size], cc: str, orbit: str, ber: float) -> d
 
 
 def order(
-    base: Variant[Setup], variants: Sequence[Variant[Setup]], size: Size
-) -> Iterator[tuple[Variant[Setup], int]]:
+    base: Variant[HswaSetup], variants: Sequence[Variant[HswaSetup]], size: HswaSize
+) -> Iterator[tuple[Variant[HswaSetup], int]]:
     """The runs of figure 1, the base, the scan, then the variants; `BESIDE` has all seeds too."""
     yield INCREMENT, size.seeds
     yield base, size.seeds
@@ -192,7 +193,7 @@ def order(
 DESIGN = Design(
     BASE,
     VARIANTS,
-    {"quick": Size(3, 2), "full": Size(12, 5, tuple(sorted(BERS + BETWEEN)))},
+    {"quick": HswaSize(3, 2), "full": HswaSize(12, 5, tuple(sorted(BERS + BETWEEN)))},
     points,
     scenario,
     note=PAPER.note,

@@ -25,7 +25,7 @@ QUEUES = {"red-ecn": "RED with ECN", "red": "RED", "drop-tail": "drop-tail"}
 BETA, SUBTRACT = 1 / 16, 2 / 3
 
 
-class Algorithm(NamedTuple):
+class Control(NamedTuple):
     """A control of the paper: its id here, its name in tables, and its parameters."""
 
     cc: str
@@ -34,14 +34,14 @@ class Algorithm(NamedTuple):
 
 
 ALGORITHMS = {
-    "tcp": Algorithm("aimd", "TCP", {"a": 1.0, "b": 0.5}),
-    "aimd": Algorithm("aimd", "AIMD(1/10,1/16)", {"a": 0.1, "b": BETA}),
-    "aimd-8": Algorithm("aimd", "AIMD(1/5,1/8)", {"a": 0.2, "b": 1 / 8}),
-    "iiad": Algorithm("iiad", "IIAD(1,2/3)", {"alpha": 1.0, "beta": SUBTRACT}),
-    "simd": Algorithm("simd", "SIMD(1/16)", {"beta": BETA}),
-    "simd-8": Algorithm("simd", "SIMD(1/8)", {"beta": 1 / 8}),
-    "simd-4": Algorithm("simd", "SIMD(1/4)", {"beta": 1 / 4}),
-    "aiad": Algorithm("aiad", "AIAD(2/3)", {"beta": SUBTRACT}),
+    "tcp": Control("aimd", "TCP", {"a": 1.0, "b": 0.5}),
+    "aimd": Control("aimd", "AIMD(1/10,1/16)", {"a": 0.1, "b": BETA}),
+    "aimd-8": Control("aimd", "AIMD(1/5,1/8)", {"a": 0.2, "b": 1 / 8}),
+    "iiad": Control("iiad", "IIAD(1,2/3)", {"alpha": 1.0, "beta": SUBTRACT}),
+    "simd": Control("simd", "SIMD(1/16)", {"beta": BETA}),
+    "simd-8": Control("simd", "SIMD(1/8)", {"beta": 1 / 8}),
+    "simd-4": Control("simd", "SIMD(1/4)", {"beta": 1 / 4}),
+    "aiad": Control("aiad", "AIAD(2/3)", {"beta": SUBTRACT}),
 }
 LABELS = {name: of.label for name, of in ALGORITHMS.items()}
 #: The smooth controls that figures 14 to 17 show beside TCP, and all five of figure 19.
@@ -66,7 +66,7 @@ class Chain(NamedTuple):
 LOADS = ("share", "smooth")
 STEPS = {"load-doubles": "start", "load-halves": "stop"}
 CHAINS = {"chain-1": Chain(6.0, 6.0, 15, 0), "chain-2": Chain(6.0, 10.0, 11, 3)}
-#: The part of `Size.after_s` that each control needs: the slowest, IIAD, needs all of it.
+#: The part of `SpectrumSize.after_s` that each control needs: the slowest, IIAD, needs all of it.
 AFTER = {"tcp": 0.25, "aimd": 0.5, "simd": 0.3, "iiad": 1.0}
 
 #: From this loss rate on, a flow of figure 7 mostly waits for its timer and sends little: its runs are longer
@@ -82,7 +82,7 @@ Group = tuple[str, str, int, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
-class Setup(Choices):
+class SpectrumSetup(Choices):
     """The choices that the text leaves open."""
 
     #: As in appendix E: per ACK, or by eq 1.
@@ -223,7 +223,7 @@ def _link(mbps: float, delay_s: float, queue: Mapping[str, Any]) -> dict[str, An
     return {"rate": f"{mbps:g} Mbit/s", "delay": f"{delay_s:g} s", "queue": queue}
 
 
-BASE = Setup()
+BASE = SpectrumSetup()
 PAPER = Declared.beside(__file__)
 
 VARIANTS, READINGS, _ = read_variants(__file__, BASE)
@@ -233,7 +233,7 @@ TRACE_SEED = 1
 
 
 @dataclass(frozen=True)
-class Size(design.Size):
+class SpectrumSize(design.Size):
     """The amount of runs of a mode. Times in seconds of simulated time."""
 
     #: Figure 18 measures one flow at one change per run, and takes more seeds.
@@ -272,7 +272,7 @@ class Size(design.Size):
         return "".join(f" ({seeds} at {mbps:g} Mbit/s)" for mbps, _, seeds in self.shares[1:])
 
 
-def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
+def points(of: Replication[SpectrumSetup, SpectrumSize]) -> Iterator[Keys]:
     """The keys of every run of one seed; ``p`` is a loss rate, or the time at which the load changes."""
     choice, size = of.setup, of.size
     shares = size.shares
@@ -299,7 +299,13 @@ def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
 
 
 def scenario(
-    of: Replication[Setup, Size], experiment: str, cc: str, queue: str, mbps: float, n: int, p: float
+    of: Replication[SpectrumSetup, SpectrumSize],
+    experiment: str,
+    cc: str,
+    queue: str,
+    mbps: float,
+    n: int,
+    p: float,
 ) -> dict[str, Any]:
     """One run."""
     choice, size, seed = of.setup, of.size, of.seed
@@ -323,8 +329,8 @@ def scenario(
 
 
 def order(
-    base: Variant[Setup], variants: Sequence[Variant[Setup]], size: Size
-) -> Iterator[tuple[Variant[Setup], int]]:
+    base: Variant[SpectrumSetup], variants: Sequence[Variant[SpectrumSetup]], size: SpectrumSize
+) -> Iterator[tuple[Variant[SpectrumSetup], int]]:
     """The base, whose experiments have seeds of their own, and the variants."""
     yield base.only(experiment=("friendly", "square")), size.seeds
     yield base.only(experiment=CHAINS), size.chain_seeds
@@ -336,7 +342,7 @@ def order(
 DESIGN = Design(
     BASE,
     VARIANTS,
-    {"quick": Size(**PAPER.given["quick"]), "full": Size(10, 3)},
+    {"quick": SpectrumSize(**PAPER.given["quick"]), "full": SpectrumSize(10, 3)},
     points,
     scenario,
     note=PAPER.note,

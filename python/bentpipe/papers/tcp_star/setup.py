@@ -45,7 +45,7 @@ NO_AEN = "star-no-aen"
 
 
 @dataclass(frozen=True)
-class Setup(Choices):
+class TcpStarSetup(Choices):
     """One choice of the values that the paper leaves open."""
 
     #: Bytes of a data segment on the wire, header included.
@@ -136,7 +136,7 @@ class Setup(Choices):
         return design.scenario(title, seconds, seed, {"sat": link}, flows, **record)
 
 
-BASE = Setup()
+BASE = TcpStarSetup()
 PAPER = Declared.beside(__file__)
 #: TCP-STAR that slow-starts after a timeout to ssthresh without its estimate.
 SLOW_STARTS = BASE.changed(options={"star": {"after_timeout": "slow-start"}})
@@ -163,13 +163,13 @@ RTO_VARIANTS = tuple(
 
 
 @dataclass(frozen=True)
-class Size(design.Size):
+class TcpStarSize(design.Size):
     """The amount of runs of a mode, and the length of a run of throughput or fairness."""
 
     duration_s: float = 100.0
 
 
-def points(_: Replication[Setup, Size]) -> Iterator[Keys]:
+def points(_: Replication[TcpStarSetup, TcpStarSize]) -> Iterator[Keys]:
     """Part, protocol, bit error rate and number of flows of every run of one seed."""
     alone = [("loss", cc, ber, 1) for cc in ALGORITHMS for ber in BERS]
     traced = [(part, cc, 0.0, 1) for part in ("startup", "outage") for cc in ALGORITHMS]
@@ -181,7 +181,9 @@ def points(_: Replication[Setup, Size]) -> Iterator[Keys]:
         yield {"part": part, "cc": cc, "ber": ber, "n": n}
 
 
-def scenario(of: Replication[Setup, Size], part: str, cc: str, ber: float, n: int) -> dict[str, Any]:
+def scenario(
+    of: Replication[TcpStarSetup, TcpStarSize], part: str, cc: str, ber: float, n: int
+) -> dict[str, Any]:
     """One run."""
     return of.setup.scenario(part, cc, ber, n, of.seed, of.size.duration_s)
 
@@ -189,7 +191,7 @@ def scenario(of: Replication[Setup, Size], part: str, cc: str, ber: float, n: in
 DESIGN = Design(
     BASE,
     VARIANTS,
-    {"quick": Size(6, 2), "full": Size(24, 12)},
+    {"quick": TcpStarSize(6, 2), "full": TcpStarSize(24, 12)},
     points,
     scenario,
     note=PAPER.note,

@@ -2,7 +2,7 @@
 
 The paper gives the cities of the terminals, 5 Mbit/s links, drop-tail, 1024-byte packets, 1000 s and two
 packet error rates. Its settings name no orbit, no number of satellites or hops, no longitude and no buffer;
-`Setup` holds one choice of each.
+`VegasLSetup` holds one choice of each.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Between = Literal["relay", "satellites"]
 
 
 @dataclass(frozen=True)
-class Setup(Choices):
+class VegasLSetup(Choices):
     """One choice of the values that the paper leaves open."""
 
     #: Degrees east between which the satellite's longitude is drawn anew for each seed: a few degrees decide
@@ -200,7 +200,7 @@ def _geo(longitude: float) -> dict[str, Any]:
     return {"geo": f"{abs(longitude):g}{'E' if longitude >= 0 else 'W'}", "min_elevation": -90.0}
 
 
-BASE = Setup()
+BASE = VegasLSetup()
 
 VARIANTS, READINGS, _ = read_variants(__file__, BASE)
 
@@ -209,18 +209,18 @@ TRACE_SEED = 1
 
 
 @dataclass(frozen=True)
-class Size(design.Size):
+class VegasLSize(design.Size):
     """The amount of runs of a mode, and the length of a run."""
 
     duration_s: float = DURATION_S
 
 
-def points(_: Replication[Setup, Size]) -> Iterator[Keys]:
+def points(_: Replication[VegasLSetup, VegasLSize]) -> Iterator[Keys]:
     """Error rate and algorithm of flow 1 of every run of one seed."""
     return ({"cc": cc, "per": per} for per in (LOW, HIGH) for cc in ALGORITHMS)
 
 
-def scenario(of: Replication[Setup, Size], cc: str, per: float) -> dict[str, Any]:
+def scenario(of: Replication[VegasLSetup, VegasLSize], cc: str, per: float) -> dict[str, Any]:
     """One run."""
     return of.setup.scenario(cc, per, of.seed, of.size.duration_s)
 
@@ -228,7 +228,7 @@ def scenario(of: Replication[Setup, Size], cc: str, per: float) -> dict[str, Any
 DESIGN = Design(
     BASE,
     VARIANTS,
-    {"quick": Size(4, 2), "full": Size(24, 10)},
+    {"quick": VegasLSize(4, 2), "full": VegasLSize(24, 10)},
     points,
     scenario,
     note=PAPER.note,

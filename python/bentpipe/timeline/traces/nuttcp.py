@@ -42,7 +42,7 @@ FREE = 1 / 3
 
 
 @dataclass(frozen=True)
-class Interval:
+class ReportLine:
     """One line of the report.
 
     Attributes:
@@ -63,7 +63,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Report:
+class NuttcpReport:
     """A report.
 
     Attributes:
@@ -73,7 +73,7 @@ class Report:
         client_sends: the client sent the data, so counts are those of the instant at which they were printed.
     """
 
-    intervals: list[Interval]
+    intervals: list[ReportLine]
     buffer_bytes: int | None
     retransmitted: int | None
     client_sends: bool
@@ -121,7 +121,7 @@ def read(path: Path, *, buffer_bytes: float | None = None, gap_s: float | None =
     return frame.with_columns(pl.Series("retransmitted_per_s", [*rates, rates[-1]], dtype=pl.Float64))
 
 
-def settled(rows: Sequence[Interval], buffer_bytes: float, total: int | None = None) -> list[float | None]:
+def settled(rows: Sequence[ReportLine], buffer_bytes: float, total: int | None = None) -> list[float | None]:
     """Segments sent again in each interval, moved from where they were reported to where they happened.
 
     For a report whose client received.
@@ -161,14 +161,14 @@ def settled(rows: Sequence[Interval], buffer_bytes: float, total: int | None = N
     ]
 
 
-def report(path: Path) -> Report:
+def report(path: Path) -> NuttcpReport:
     """A report: its intervals, and what the sender says.
 
     Raises:
         ScenarioError: there is no interval, or a number is negative or invalid.
         OSError: it cannot be read.
     """
-    found: list[Interval] = []
+    found: list[ReportLine] = []
     sender: dict[int, int] = {}
     client_sends = False
     now = 0.0
@@ -191,7 +191,7 @@ def report(path: Path) -> Report:
         again = _RETRANSMITTED.search(row["rest"])
         window = _WINDOW.search(row["rest"])
         found.append(
-            Interval(
+            ReportLine(
                 number,
                 now,
                 now + length,
@@ -203,4 +203,4 @@ def report(path: Path) -> Report:
         now = round(now + length, 6)
     if not found:
         refuse(path, None, "it has no intervals; is it a report of nuttcp -i?")
-    return Report(found, sender.get(1), sender.get(2), client_sends)
+    return NuttcpReport(found, sender.get(1), sender.get(2), client_sends)
