@@ -212,7 +212,7 @@ def made(scripts, **rows):
         "steady_bps": 4e6, "beside_steady_bps": 2e6, "cubic_steady_bps": 2e6, "queue_p50_s": 0.02,
         "seeds": 60,
     } | {f"{name}_se": 0.0 for name in scripts.table.QUANTITIES}  # fmt: skip
-    return scripts.table.Truth({cc.replace("_", "-"): usual | values for cc, values in rows.items()})
+    return scripts.table.LinkTruth({cc.replace("_", "-"): usual | values for cc, values in rows.items()})
 
 
 def test_regret_is_the_share_of_the_goal_that_is_lost_against_the_best_that_can_be_had(scripts):
@@ -257,7 +257,7 @@ def test_who_is_near_a_threshold_by_the_truth_s_own_error_is_doubtful(scripts):
     assert (better.regret("cubic"), better.regret("cubic", scripts.table.INTERVAL)) == (0.5, 0.0)
     one = scripts.links.draw()[0]
     for cc, reckless in (("cubic", False), ("bbr", False), ("star", True)):
-        verdict = scripts.judge.Verdict(one, answer(scripts, recommended=cc), truth)
+        verdict = scripts.judge.Judged(one, answer(scripts, recommended=cc), truth)
         assert (verdict.best, verdict.regret, bool(verdict.reckless)) == ("cubic", 0.0, reckless)
 
 
@@ -277,7 +277,7 @@ def test_an_answer_is_a_hit_if_it_loses_little_and_is_not_reckless(scripts):
     one = scripts.links.draw()[0]
 
     def verdict(**values):
-        return scripts.judge.Verdict(one, answer(scripts, **values), truth)
+        return scripts.judge.Judged(one, answer(scripts, **values), truth)
 
     assert verdict().hit
     assert not verdict(recommended="bbr").hit and "reckless: it drops" in scripts.judge.miss(

@@ -117,7 +117,7 @@ def test_an_update_writes_the_new_counts_and_not_those_of_the_fixed_commit(
     monkeypatch.setattr(instructions, "ROOT", tmp_path)
     monkeypatch.setattr(instructions.shutil, "which", lambda _: "valgrind")
     monkeypatch.setattr(instructions, "compiler", lambda: "1.0.0 elsewhere")
-    monkeypatch.setattr(instructions, "build", lambda features: Path())
+    monkeypatch.setattr(instructions, "build", lambda features, lines: Path())
     monkeypatch.setattr(instructions, "count", lambda *_: (7.0, Counter({"a.rs": 1})))
     monkeypatch.setattr(sys, "argv", ["instructions.py", "--update"])
     assert instructions.main() == 0

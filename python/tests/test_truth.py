@@ -195,7 +195,7 @@ def test_a_folder_is_taken_up_where_it_was_left(tmp_path, monkeypatch):
 
     side_ = Side(4e6, 0.11, 0.01, np.ones(9), {"srtt": np.ones(9)})
     TransferStore(tmp_path).put(RENO, side_, {"kernel": "6.18.44", "lateness_p99_s": 0.0, "kept_time": True})
-    monkeypatch.setattr(measuring, "Transfer", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr(measuring, "RealTransfer", lambda *_: pytest.fail("made again"))
     truth = LinuxTruth(tmp_path, cells=[RENO], tell=pytest.fail)
     lock = Lock(tmp_path)
     lock.take()

@@ -22,7 +22,7 @@ OWN = {
     "gallery": ("gallery:Gallery", "", "The window of every controller over one GEO link"),
     "starlink": ("starlink.capacity:OverCapacity", " --data DIR", "BBR over measured Starlink capacity"),
     "starlink-model": ("starlink.model:Validation", " --data DIR", "TCP over the model of Starlink"),
-    "starlink-race": ("starlink.model:Race", "", "Algorithms over all ends of the model of Starlink"),
+    "starlink-race": ("starlink.model:StarlinkRace", "", "Algorithms over all ends of the model of Starlink"),
     "starlink-both": ("starlink.model:Both", "", "A download and an upload over the model of Starlink"),
     "linux-truth": ("truth:LinuxTruth", "", "Simulator beside Linux kernel, as root"),
     "quic-truth": ("truth:QuicTruth", "", "TCP and QUIC, simulated and real, as root"),

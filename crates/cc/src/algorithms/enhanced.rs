@@ -8,8 +8,8 @@
 //! A reconstruction (grade C). The paper is in Japanese and was not at hand. What is known are three
 //! sentences. After a timeout the method measures the RTT of the retransmitted data, to judge whether
 //! the acknowledgement was late. If so, the slow-start threshold is set to its value from before the
-//! timeout. It does not help when acknowledgements are lost. What is reconstructed, and what the
-//! paper itself would decide:
+//! timeout. It does not help when acknowledgements are lost.
+//! What is reconstructed, and what the paper itself would decide:
 //!  * the judgement. The first acknowledgement after the timeout comes sooner than the smallest RTT ever
 //!    measured: it cannot be the answer to the retransmission -> `slow_start`. The paper may compare with the
 //!    mean, or with a share of it (`share`).

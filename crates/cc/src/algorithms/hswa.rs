@@ -4,8 +4,9 @@
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, any RTT above 1 us.
 //! Equations: (2) BaseTD = min(TD_(i-9) .. TD_i); (3) TD_i = AvgRTT_i - Unit_TD_i with
-//! Unit_TD_i = minRTT_(i-1) / 2; (4) the increment per round -> [`Hswa::close`], `avoid`; (5) S = -A
-//! lg(p_ber) -> [`Hswa::new`]. Decisions where the paper is silent or contradicts itself:
+//! Unit_TD_i = minRTT_(i-1) / 2; (4) the increment per round -> [`Hswa::close`], `avoid`;
+//! (5) S = -A lg(p_ber) -> [`Hswa::new`].
+//! Decisions where the paper is silent or contradicts itself:
 //!  * an observation period is one round, and AvgRTT its mean: the paper's running mean over all that was
 //!    ever sent would soon stop reacting. `average = "connection"` takes that mean, section II's "until
 //!    currently transmitted segments", as AvgRTT of eq. 3.

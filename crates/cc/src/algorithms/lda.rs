@@ -12,8 +12,8 @@
 //!
 //! What of LDA+'s own transport is not here: RTP and RTCP. Its data is not sent again, here it is, within the
 //! rate. Its receiver reports losses and the bottleneck every 5 s at least; here the sender knows losses by
-//! SACK and reckons once per `interval`. Decisions where the paper is silent or its text was not at hand
-//! (grade B, from general knowledge of it):
+//! SACK and reckons once per `interval`.
+//! Decisions where the paper is silent or its text was not at hand (grade B, from general knowledge of it):
 //!  * R by packet pairs. A paced sender has none, so R is the dispersion of the initial window's
 //!    acknowledgements, which goes out at once. No delivery rate measured later may exceed it: then it is R.
 //!    With an initial window of one segment R is unknown, and r/R is 0 until then. `bottleneck` sets R.

@@ -96,7 +96,7 @@ impl Sender {
         self.stays_on_fast_path(upto).then(|| self.advance_fast(now, upto))
     }
 
-    #[inline]
+    #[inline(always)]
     fn advance_fast(&mut self, now: Time, upto: u64) -> Span {
         self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
