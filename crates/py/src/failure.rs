@@ -142,8 +142,8 @@ impl Call<'_> {
     }
 }
 
-/// A question with the keys that a `KeyError` may have meant: those of the dicts that its frames know by a name.
-/// None if it is another error or no key is near.
+/// A question with the keys that a `KeyError` may have meant: those of the dicts that its frames know by a
+/// name. None if it is another error or no key is near.
 fn near_keys(py: Python<'_>, error: &PyErr) -> PyResult<Option<String>> {
     if !error.is_instance_of::<PyKeyError>(py) {
         return Ok(None);
