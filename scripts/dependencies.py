@@ -1,12 +1,11 @@
 """Installs the requirements in pyproject.toml into this interpreter's environment.
 
-    python scripts/dependencies.py          # to build, run and test the package
-    python scripts/dependencies.py build    # to build it alone
-    python scripts/dependencies.py docs     # those of one extra
+    python scripts/dependencies.py         # to build, run and test the package
+    python scripts/dependencies.py PART    # to build it alone ("build"), or those of an extra ("docs")
 
 The package itself is not among them, so that the extension is built once, by maturin, and not a second time
-inside pip. uv installs in a third of pip's time. It reads none of pip's settings, so those of `UV` are passed
-on; where uv cannot be had, or fails, pip installs.
+inside pip. uv takes a tenth of pip's time. It reads none of pip's settings, so it gets those of `UV` as
+variables. Where uv cannot be had, or fails, pip installs.
 """
 
 import os
@@ -26,7 +25,7 @@ UV = {
 
 def requirements(part: str | None) -> list[str]:
     """Those of `build` or of the extra named; without a name those of build, package and the `dev` extra."""
-    table = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
     project = table["project"]
     parts = {"build": table["build-system"]["requires"], **project["optional-dependencies"]}
     if part is not None:
@@ -45,8 +44,7 @@ def main() -> int:
     """Installs; the exit status of the last installer tried."""
     wanted = requirements(sys.argv[1] if len(sys.argv) > 1 else None)
     pip = [sys.executable, "-m", "pip"]
-    install = ["install", "--quiet"]
-    uv = Path(sys.executable).with_name("uv")
+    install, uv = ["install", "--quiet"], Path(sys.executable).with_name("uv")
     if not uv.exists():
         subprocess.run([*pip, *install, "--only-binary=uv", "uv"], stderr=subprocess.DEVNULL, check=False)
     if uv.exists():

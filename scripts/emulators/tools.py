@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from loads import Link
+from loads import LoadedLink
 
 from bentpipe.emulation.session import Emulation
 
@@ -44,7 +44,7 @@ class Bentpipe:
         return "" if os.geteuid() == 0 else "it takes root"
 
     @contextmanager
-    def link(self, rate_mbps: float, rtt_ms: float) -> Iterator[Link]:
+    def link(self, rate_mbps: float, rtt_ms: float) -> Iterator[LoadedLink]:
         """A link, forwarded by this process."""
         queue = {"kind": "drop-tail", "limit": f"{queue_packets(rate_mbps, rtt_ms)} packets"}
         link = {"rate": f"{rate_mbps:g} Mbit/s", "delay": f"{rtt_ms / 2:g} ms", "queue": queue}
@@ -88,7 +88,7 @@ class Mahimahi:
         return "" if os.geteuid() == 0 else "it takes root here"
 
     @contextmanager
-    def link(self, rate_mbps: float, rtt_ms: float) -> Iterator[Link]:
+    def link(self, rate_mbps: float, rtt_ms: float) -> Iterator[LoadedLink]:
         """A link, forwarded by the processes of mm-delay and mm-link."""
         total = round(rate_mbps * 1e6 / 8 / _MAHIMAHI_PACKET)
         with TemporaryDirectory() as directory:
@@ -171,7 +171,7 @@ class Netem:
         return "" if done.returncode == 0 else f"this kernel has none ({done.stderr.strip().rstrip('.')})"
 
     @contextmanager
-    def link(self, rate_mbps: float, rtt_ms: float) -> Iterator[Link]:
+    def link(self, rate_mbps: float, rtt_ms: float) -> Iterator[LoadedLink]:
         """A link, forwarded by the kernel."""
         ends = {}
         for side in ("near", "far"):

@@ -30,7 +30,7 @@ import guest
 import qemu
 import trace_table
 from debian import Missing, need
-from guest import LINKS, MODULES, Link, Module
+from guest import LINKS, MODULES, GuestPath, Module
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -65,7 +65,7 @@ def types_of(kernel: debian.Kernel) -> btf.Types:
     return btf.Types(kept.read_bytes())
 
 
-def run(kernel: debian.Kernel, link: Link, module: Module) -> bytes:
+def run(kernel: debian.Kernel, link: GuestPath, module: Module) -> bytes:
     """The trace buffer of one run."""
     files, console = qemu.boot(
         kernel, guest.trace_guest(kernel, types_of(kernel), link, module, transfer()), LIMIT_S
@@ -76,7 +76,7 @@ def run(kernel: debian.Kernel, link: Link, module: Module) -> bytes:
     return files["trace"]
 
 
-def record(modules: list[Module], links: list[Link], *, again: bool) -> None:
+def record(modules: list[Module], links: list[GuestPath], *, again: bool) -> None:
     """Writes the table of every algorithm on every link, unless its trace is there already."""
     kernel = debian.kernel(SERIES, KEEP)
     DATA.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def record(modules: list[Module], links: list[Link], *, again: bool) -> None:
             print(f"{name}: {rows.count(chr(10)) - 2} events, {len(rows)} bytes", flush=True)
 
 
-def twice(link: Link, module: Module) -> None:
+def twice(link: GuestPath, module: Module) -> None:
     """Records the same run two times; an error unless both traces are the same, bit for bit."""
     kernel = debian.kernel(SERIES, KEEP)
     sums = []

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import qemu
 from debian import Kernel, Missing, need
-from guest import Link, assemble, network, script
+from guest import GuestPath, assemble, network, script
 
-LINK = Link("kernels", "5 Mbit/s, RTT 300 ms, every 400th packet lost", 5000, 300, 150, 6.0, drop_every=400)
+LINK = GuestPath(
+    "kernels", "5 Mbit/s, RTT 300 ms, every 400th packet lost", 5000, 300, 150, 6.0, drop_every=400
+)
 NATIVE = ("star", "a-liad", "hswa", "vegas-l", "hybla")
 FIRST_PORT = 5100
 TARGET = "x86_64-unknown-linux-gnu"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from btf import Place, Types
+from btf import MemberPlace, Types
 from debian import Kernel
 from qemu import Files, base, program
 
@@ -74,11 +74,11 @@ def script(part: str, /, **values: object) -> str:
     return Path(__file__).with_name(f"{part}.sh").read_text(encoding="utf-8").format(**values)
 
 
-def _u(place: Place, kind: str, register: str = "di") -> str:
+def _u(place: MemberPlace, kind: str, register: str = "di") -> str:
     return f"+{place.byte}(%{register}):{kind}"
 
 
-def _bit(place: Place) -> str:
+def _bit(place: MemberPlace) -> str:
     return f"+{place.byte}(%di):b{place.width}@{place.bit}/8"
 
 
@@ -89,10 +89,10 @@ def probes(types: Types, module: Module) -> list[str]:
     ACK, `avoid` at the call of `cong_avoid`, and so on; `cut` is the result of `ssthresh`.
     """
 
-    def tp(member: str) -> Place:
+    def tp(member: str) -> MemberPlace:
         return types.place("tcp_sock", member)
 
-    def sample(member: str) -> Place:
+    def sample(member: str) -> MemberPlace:
         return types.place("ack_sample", member)
 
     state = types.place("inet_connection_sock", "icsk_ca_state")
