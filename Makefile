@@ -45,7 +45,7 @@ DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-rust-built test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site buffers leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist dist-arm wheel image release clean oracle quic system always
+.PHONY: help setup build study test test-rust test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site buffers leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist dist-arm wheel image release clean oracle quic system always
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -62,15 +62,8 @@ test: test-rust test-python ## every test, Rust and Python
 
 # The bindings have no tests of their own in Rust (Python tests them), and a test binary would need libpython
 # to link.
-TEST_RUST := --workspace --exclude bentpipe-py --features bentpipe-quic/tools
-
 test-rust: setup
-	$(FEATURES) cargo test $(TEST_RUST) $$workspace
-
-# What `make test-rust` runs, only built. It needs nothing of .venv but what can be built here, so it may go
-# on beside `make setup`, whose linking keeps one processor busy for minutes.
-test-rust-built: .venv/.features
-	$(FEATURES) cargo test --no-run $(TEST_RUST) $$workspace
+	$(FEATURES) cargo test --workspace --exclude bentpipe-py --features bentpipe-quic/tools $$workspace
 
 # Tests marked root look at or change the networks and the kernel of the machine, so no two run at once. They
 # mostly wait; the others run meanwhile, files side by side. One run with `--dist loadgroup` would do, but
