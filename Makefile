@@ -92,6 +92,7 @@ lint-python:
 	$(BIN)/ruff check .
 	$(BIN)/python scripts/english.py
 	$(BIN)/mypy
+	$(BIN)/mypy scripts/*.py
 	$(FEATURES) $(BIN)/python -m mypy.stubtest bentpipe._core --ignore-unused-allowlist \
 		--mypy-config-file <(printf '[mypy]\nfollow_imports = skip\n') \
 		--allowlist <([ -n "$$extension" ] || echo 'bentpipe\._core\.(Kernel.*|kernel_detach)')

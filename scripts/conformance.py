@@ -73,7 +73,7 @@ def run(source: str, folder: Path) -> list[ScriptOutcome]:
         RuntimeError: the runner failed, or found no script.
     """
     command = ["cargo", "run", "-q", "-p", "bentpipe-drill", "--", str(folder)]
-    done = subprocess.run(command, cwd=validate.ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
     rows = [line.split("\t", 3) for line in done.stdout.splitlines()]
     if done.returncode not in (0, 1) or not rows:
         raise RuntimeError(done.stderr.strip() or f"{folder}: no scripts (*.pkt) in it")
@@ -102,10 +102,8 @@ def counted(rows: list[ScriptOutcome]) -> list[list[str]]:
     ]
     stayed = [row for row in rows if row.verdict in ("refused", "unreadable")]
     for label in [*GIVEN["reason"], "something else"]:
-        if any(row.reason == label for row in stayed):
-            lines.append(
-                line(f"not run: {label}", lambda row, label=label: row in stayed and row.reason == label)
-            )
+        if of_reason := [row for row in stayed if row.reason == label]:
+            lines.append(line(f"not run: {label}", of_reason.__contains__))
     return lines
 
 

@@ -29,7 +29,7 @@ def requirements(part: str | None) -> list[str]:
     project = table["project"]
     parts = {"build": table["build-system"]["requires"], **project["optional-dependencies"]}
     if part is not None:
-        return parts[part]
+        return list(parts[part])
     return list(dict.fromkeys([*parts["build"], *project["dependencies"], *parts["dev"]]))
 
 
@@ -49,7 +49,7 @@ def main() -> int:
         subprocess.run([*pip, *install, "--only-binary=uv", "uv"], stderr=subprocess.DEVNULL, check=False)
     if uv.exists():
         config = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=False)
-        by_uv = [uv, "pip", *install, "--python", sys.executable, *wanted]
+        by_uv = [str(uv), "pip", *install, "--python", sys.executable, *wanted]
         if subprocess.run(by_uv, env=os.environ | variables(config.stdout), check=False).returncode == 0:
             return 0
         print("uv could not install the requirements; pip tries now", file=sys.stderr)

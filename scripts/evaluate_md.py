@@ -7,7 +7,7 @@ from pathlib import Path
 from md import DOCS, filled, table
 
 from bentpipe.evaluation.assessment import EXPERIMENTS
-from bentpipe.evaluation.criteria import CRITERIA, LINES, TITLES
+from bentpipe.evaluation.criteria import CRITERIA, LINES, TITLES, Criterion
 
 PAGE = DOCS / "evaluate.md"
 
@@ -53,7 +53,7 @@ def set_ups() -> str:
 PARTS = {"answered": answered, "left": left, "lines": bounds, "experiments": set_ups}
 
 
-def _place(c: object) -> str:
+def _place(c: Criterion) -> str:
     level = c.level if c.level in ("MUST", "SHOULD") else ""
     return f"{c.document} {c.section} {level}".strip()
 

@@ -70,10 +70,9 @@ def count(program: Path, name: str, arguments: Iterable[str]) -> tuple[float, Co
     """Instructions per delivered packet of one scenario, and their shares by source file."""
     with tempfile.TemporaryDirectory(prefix="bentpipe-callgrind-") as folder:
         out = Path(folder, "out")
-        shorter = ["--set", f"duration={SCENARIOS[name]}"]
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", str(program), *arguments]
         done = subprocess.run(
-            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", program, *shorter, *arguments]
-            + [ROOT / "scenarios" / "bench" / f"{name}.toml"],
+            [*command, "--set", f"duration={SCENARIOS[name]}", ROOT / "scenarios/bench" / f"{name}.toml"],
             capture_output=True,
             text=True,
             check=False,

@@ -33,7 +33,7 @@ def class_text(made: type[Model]) -> str:
         missing = field.default is dataclasses.MISSING
         lines.append(f"{field.name}: {field.type}" + ("" if missing else f" = {keys.literal(field.default)}"))
     head = "@dataclass(frozen=True)" if frozen else "@dataclass"
-    base = made.__base__.__name__
+    base = made.__mro__[1].__name__
     return f"{head}\nclass {made.__name__}({base}):\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
 
 

@@ -14,6 +14,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from bentpipe.sweeps.case import Case
@@ -72,8 +73,8 @@ def main() -> None:
     options = asked.parse_args()
     kinds: list[tuple[str, Callable[[], Executor], int]] = []
     for workers in (1, 2):
-        kinds.append((f"threads, {workers}", lambda n=workers: Threads(n), 1))
-        kinds.append((f"processes, {workers}", lambda n=workers: Processes(n), BATCH))
+        kinds.append((f"threads, {workers}", partial(Threads, workers), 1))
+        kinds.append((f"processes, {workers}", partial(Processes, workers), BATCH))
     if options.ray:
         kinds.append(("Ray", lambda: Ray(options.ray), BATCH))
     print(f"{platform.machine()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")

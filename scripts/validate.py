@@ -175,9 +175,9 @@ def overview() -> str:
     for name, counted in GIVEN["counted"].items():
         rows = read(name)
         compared = [row for row in rows if row["verdict"] != "agrees by rule"]
-        alike, open_ = (len(_verdict(rows, *words)) for words in (("agrees",), ("open", "differs")))
-        ruled = len(rows) - len(compared)
-        cells = [f"{len(compared)} {counted['things']}", f"{alike}", f"{ruled or ''}", f"{open_}"]
+        same, open_ = (len(_verdict(rows, *words)) for words in (("agrees",), ("open", "differs")))
+        rest = f"{len(rows) - len(compared) or ''}"
+        cells = [f"{len(compared)} {counted['things']}", f"{same}", rest, f"{open_}"]
         body.append([counted["title"], *cells, counted["what"]])
     by_outcome = {row["outcome"]: row for row in read("packetdrill-counts")}
     ran, passed, differ = (by_outcome[key]["all"] for key in ("run to a verdict", "pass", "differ"))

@@ -46,7 +46,7 @@ def test_pip_installs_where_uv_fails(
 
     def run(command: list[object], **_: object) -> SimpleNamespace:
         commands.append([str(word) for word in command])
-        by_uv = command[0] == tmp_path / "uv"
+        by_uv = command[0] == str(tmp_path / "uv")
         return SimpleNamespace(returncode=0 if uv_works or not by_uv else 2, stdout="")
 
     monkeypatch.setattr(subprocess, "run", run)
