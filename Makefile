@@ -15,8 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -o -path '*/bpf/*.[ch]')
 
-# Before cargo or maturin: sets $$extension, $$workspace and $$everything, the features that can be built
-# here.
+# Before cargo or maturin: sets $$extension, $$workspace and $$everything, what can be built here.
 FEATURES := . scripts/features.sh;
 
 # The Rust documentation. `make docs` is for it; `make lint` only asks whether it can be made.
@@ -50,6 +49,7 @@ PYTHONS ?= $(BIN)/python
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
+# What other targets need as well is made first, by this make; another of them may run at the same time.
 setup: .venv/.features ## .venv with every dependency, and the compiled extension in it
 	@$(MAKE) --jobs 2 .venv/.built
 
@@ -60,8 +60,7 @@ study: setup ## the main job: repeat the published experiments (STUDY=all MODE=-
 
 test: test-rust test-python ## every test, Rust and Python
 
-# The bindings have no tests of their own in Rust (Python tests them), and a test binary would need libpython
-# to link.
+# The bindings have no tests of their own in Rust (Python tests them). A test binary would need libpython.
 test-rust: setup
 	$(FEATURES) cargo test --workspace --exclude bentpipe-py --features bentpipe-quic/tools $$workspace
 
@@ -86,13 +85,13 @@ lint-rust:
 	CUSTOM_LIBFUZZER_PATH=/not/linked/libfuzzer.a cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target
 	$(RUSTDOC)
 
-# The stubs are compared with the extension. That the rest of the package goes with them is what mypy has just
-# looked at.
+# The stubs are compared with the extension. mypy has just compared the rest of the package with them. Each
+# folder of scripts is looked at by itself, as two of them have a __main__.py.
 lint-python:
 	$(BIN)/ruff check .
 	$(BIN)/python scripts/english.py
 	$(BIN)/mypy
-	$(BIN)/mypy scripts/*.py
+	for folder in scripts scripts/oracle scripts/emulators; do MYPYPATH=scripts $(BIN)/mypy $$folder/*.py; done
 	$(FEATURES) $(BIN)/python -m mypy.stubtest bentpipe._core --ignore-unused-allowlist \
 		--mypy-config-file <(printf '[mypy]\nfollow_imports = skip\n') \
 		--allowlist <([ -n "$$extension" ] || echo 'bentpipe\._core\.(Kernel.*|kernel_detach)')

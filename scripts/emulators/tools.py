@@ -105,8 +105,9 @@ class Mahimahi:
             user = ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"]
             begin = 'ip link set lo up && sysctl -qw net.ipv4.ip_forward=1 "$0" && exec "$@"'
             words = ["unshare", "-n", "sh", "-c", begin, _SETTINGS[-1], *user, *chain]
-            given = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL}  # its end is one of errors
-            process = subprocess.Popen(words, env={**os.environ, "HOME": directory}, **given)
+            quiet = subprocess.DEVNULL  # its end is one of errors
+            at_home = os.environ | {"HOME": directory}
+            process = subprocess.Popen(words, env=at_home, stdin=subprocess.PIPE, stderr=quiet)
             try:
                 inner = _waited(lambda: _forwarding(process.pid))
                 yield _Nested(process.pid, inner)

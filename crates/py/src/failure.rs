@@ -128,18 +128,27 @@ impl Call<'_> {
         let file: String = code.getattr("co_filename")?.extract()?;
         let mut line: u64 = code.getattr("co_firstlineno")?.extract()?;
         let mut begun = false;
-        let mut next = error.and_then(|error| error.traceback(py)).map(Bound::into_any);
-        while let Some(at) = next {
+        for at in error.map_or_else(|| Ok(Vec::new()), |error| steps(py, error))? {
             if at.getattr("tb_frame")?.getattr("f_code")?.getattr("co_filename")?.extract::<String>()? == file
             {
                 line = at.getattr("tb_lineno")?.extract()?;
                 begun = true;
             }
-            next = Some(at.getattr("tb_next")?).filter(|tb| !tb.is_none());
         }
         let text: String = py.import("linecache")?.call_method1("getline", (&file, line))?.extract()?;
         Ok(Place { text: text.trim().to_owned(), file, line, begun })
     }
+}
+
+/// The traceback of an exception, its outermost step first.
+fn steps<'py>(py: Python<'py>, error: &PyErr) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let mut found = Vec::new();
+    let mut next = error.traceback(py).map(Bound::into_any);
+    while let Some(at) = next {
+        next = Some(at.getattr("tb_next")?).filter(|tb| !tb.is_none());
+        found.push(at);
+    }
+    Ok(found)
 }
 
 /// A question with the keys that a `KeyError` may have meant: those of the dicts that its frames know by a
@@ -150,14 +159,12 @@ fn near_keys(py: Python<'_>, error: &PyErr) -> PyResult<Option<String>> {
     }
     let wrong: String = error.value(py).getattr("args")?.get_item(0)?.extract()?;
     let mut keys = BTreeSet::new();
-    let mut next = error.traceback(py).map(Bound::into_any);
-    while let Some(at) = next {
+    for at in steps(py, error)? {
         for value in at.getattr("tb_frame")?.getattr("f_locals")?.call_method0("values")?.try_iter()? {
             if let Ok(dict) = value?.cast_into::<PyDict>() {
                 keys.extend(dict.keys().iter().filter_map(|key| key.extract::<String>().ok()));
             }
         }
-        next = Some(at.getattr("tb_next")?).filter(|tb| !tb.is_none());
     }
     let near = nearest(&wrong, keys.iter().map(String::as_str));
     Ok((!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or "))))

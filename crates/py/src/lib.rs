@@ -177,7 +177,7 @@ fn schema() -> String {
     bentpipe_sim::schema()
 }
 
-/// The random scenario that some bytes stand for, as TOML; `losses` is the file that its traces
+/// The random scenario that bytes encode, as TOML; `losses` is the file that its traces
 /// of losses name. For tests.
 #[pyfunction]
 fn random_scenario(data: &[u8], losses: &str) -> String {

@@ -12,7 +12,7 @@
 //!  * a packet counts in the interval in which it comes; the module shares it out between two by
 //!    its time of transmission.
 //!  * the first interval is the update interval and not random.
-//!  * alpha and beta are both 0.4, the values that stand in the module; the first rate is 5 % of the
+//!  * alpha and beta are both 0.4, the values in the module; the first rate is 5 % of the
 //!    capacity, also from there.
 //!  * the capacity is the rate of the link; of one that changes, its rate at 0 s or the nominal one.
 
