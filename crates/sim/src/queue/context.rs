@@ -43,8 +43,10 @@ pub(super) fn bytes_in(time: Span, rate_bps: u64) -> u64 {
 pub(crate) struct Context<'a> {
     /// The direction of a link, as warnings name it.
     pub(crate) link: &'a str,
-    /// The rate of its transmitter, the nominal one if it changes.
+    /// The rate of its transmitter, in the mean if it changes.
     pub(crate) rate: BitRate,
+    /// The rate of a bandwidth-delay product.
+    pub(crate) nominal: BitRate,
     /// The rate over time, if anything of the direction changes.
     pub(crate) line: Option<&'a TimeLine>,
     /// Longest base round-trip time of the flows that cross it.
@@ -71,7 +73,7 @@ impl Context<'_> {
 
     /// Bits of `times` bandwidth-delay products.
     pub(crate) fn bdp_bits(&self, times: f64) -> f64 {
-        times * self.rate.0 as f64 * self.rtt.secs()
+        times * self.nominal.0 as f64 * self.rtt.secs()
     }
 
     /// The room of a queue. A bandwidth-delay product is rate x base round-trip time in packets of the flows'
@@ -99,7 +101,7 @@ impl Context<'_> {
                     self.warnings.push(format!(
                         "link {link}: {times} bdp is of rate and delay at 0 s, but they change; say which are meant, e.g. \
                             nominal = {{ rate = \"{}\", delay = \"20 ms\" }}",
-                        self.rate
+                        self.nominal
                     ));
                 }
                 let packets = libm::round(self.bdp_bits(times) / (8.0 * f64::from(wire))) as u64;

@@ -14,7 +14,7 @@
 //!  * the first interval is the update interval and not random.
 //!  * alpha and beta are both 0.4, the values in the module; the first rate is 5 % of the
 //!    capacity, also from there.
-//!  * the capacity is the rate of the link; of one that changes, its rate at 0 s or the nominal one.
+//!  * the capacity is the rate of the link; of one that changes, its mean while the path is there.
 
 use bentpipe_cc::{Header, Span, Time};
 

@@ -12,7 +12,7 @@
 //!    value for 10 Mbit/s is 0.96.
 //!  * the load factor is not rounded up to a whole percent.
 //!  * until the first measurement the load is low.
-//!  * the capacity is the rate of the link; of one that changes, its rate at 0 s or the nominal one.
+//!  * the capacity is the rate of the link; of one that changes, its mean while the path is there.
 
 use bentpipe_cc::{Header, Load, Span, Time};
 

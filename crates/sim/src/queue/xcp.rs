@@ -14,7 +14,7 @@
 //! Decisions and deviations:
 //!  * the timers start with the run, without the random delay that keeps the routers of
 //!    ns-2 from acting at once.
-//!  * the capacity is the rate of the link; of one that changes, its rate at 0 s or the nominal one.
+//!  * the capacity is the rate of the link; of one that changes, its mean while the path is there.
 //!  * packets without a header count in the input traffic and get no share, as in ns-2.
 
 use bentpipe_cc::{Header, Span, Time};

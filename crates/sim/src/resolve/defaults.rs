@@ -11,10 +11,11 @@ use crate::resolve::options::{self, common};
 use crate::resolve::plan::{CcPlan, FlowPlan, Source};
 use crate::resolve::relay;
 use crate::resolve::subflows;
+use crate::resolve::time_lines::nominal_of_reverse;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{Duration, Size, WindowSize};
-use crate::scenario::{Arg, BothWays, Cc, EcnKey, Flow, Link, Profile, Reverse, Scenario, Traffic};
+use crate::scenario::{Arg, BothWays, Cc, EcnKey, Flow, Link, Nominal, Profile, Reverse, Scenario, Traffic};
 use crate::workload::Bulk;
 
 impl Scenario {
@@ -100,6 +101,9 @@ fn fill_link(link: &mut Link) {
     // Where the forward direction has a file, rate and delay may come from that file. A direction without a
     // delay has the satellite's. Without a rate, its opportunities have their own.
     if link.timeline.is_none() && reverse.timeline.is_none() {
+        let rate_is_own = reverse.rate.is_some() || reverse.opportunities.is_some();
+        let nominal = nominal_of_reverse(reverse, link.nominal, rate_is_own, reverse.delay.is_some());
+        reverse.nominal = Some(nominal).filter(|nominal| *nominal != Nominal::default());
         if reverse.opportunities.is_none() {
             reverse.rate = reverse.rate.take().or_else(|| link.rate.clone());
         }

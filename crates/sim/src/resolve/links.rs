@@ -136,7 +136,11 @@ impl Work<'_> {
             let guessed = |direction: &DirectionId| courses[direction.index()].guessed;
             let mut crossed = crossing.iter().flat_map(|path| path.there.iter().chain(&path.back));
             let share = Share {
-                rtt: crossing.iter().map(|p| p.base_rtt).max().unwrap_or(course.delay + course_back.delay),
+                rtt: crossing
+                    .iter()
+                    .map(|p| p.base_rtt)
+                    .max()
+                    .unwrap_or(course.nominal.1 + course_back.nominal.1),
                 wire: crossing.iter().map(|p| p.wire).max().unwrap_or(DEFAULT_WIRE),
                 guessed: crossed.any(guessed) || there_and_back.iter().any(guessed),
             };
@@ -223,10 +227,11 @@ impl Work<'_> {
         key: &Key,
     ) -> Result<(QueueLimit, Discipline), Error> {
         let Share { rtt, wire, guessed } = *share;
-        let (rate, line) = (course.rate, course.line.as_ref());
+        let (rate, nominal, line) = (course.rate, course.nominal.0, course.line.as_ref());
         let (duration, origin) = (self.scenario.duration.0, &self.scenario.origin);
         let warnings = &mut self.warnings;
-        let mut context = Context { link, rate, line, rtt, wire, guessed, duration, key, origin, warnings };
+        let mut context =
+            Context { link, rate, nominal, line, rtt, wire, guessed, duration, key, origin, warnings };
         queue.unwrap_or(&Queue::default()).resolve(&mut context)
     }
 

@@ -15,7 +15,7 @@ use crate::scenario::mender::is_added;
 pub(crate) struct PathPlan {
     pub(crate) there: Vec<DirectionId>,
     pub(crate) back: Vec<DirectionId>,
-    /// Propagation there and back, access delays included.
+    /// Nominal propagation there and back, access delays included.
     pub(crate) base_rtt: Span,
     /// Bytes on the wire of its largest packet.
     pub(crate) wire: u32,
@@ -34,7 +34,7 @@ impl PathPlan {
         wire: u32,
         courses: &[Course],
     ) -> Self {
-        let crossed = there.iter().chain(&back).map(|direction| courses[direction.index()].delay.0);
+        let crossed = there.iter().chain(&back).map(|direction| courses[direction.index()].nominal.1.0);
         let base_rtt = Span(crossed.fold(2 * extra.0, u64::saturating_add));
         Self { there, back, base_rtt, wire, halves: None, branches: Vec::new() }
     }

@@ -140,9 +140,9 @@ pub fn stream_of(direction: &str) -> String {
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionPlan {
-    /// Bits per second, above 0; with a time line the nominal rate, which queues and reports use.
+    /// Bits per second, above 0; with a time line its mean over the time in which the path is there.
     pub rate_bps: u64,
-    /// Propagation delay, one way; with a time line the nominal one.
+    /// Propagation delay, one way; with a time line that at 0 s.
     pub delay: Span,
     /// Room in the queue; the packet in transmission is not counted.
     pub queue: QueueLimit,

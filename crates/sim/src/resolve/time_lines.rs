@@ -20,11 +20,13 @@ const MAX_CHANGES: usize = 1 << 22;
 /// Rate and delay of one direction, and how they change.
 #[derive(Debug)]
 pub(crate) struct Course {
-    /// Nominal, bits per second.
+    /// Bits per second; where the rate changes, its mean over the time in the run in which the path is there.
     pub(super) rate: BitRate,
-    /// Nominal.
+    /// Where the delay changes, that at 0 s.
     pub(super) delay: Span,
     pub(super) line: Option<TimeLine>,
+    /// Rate and delay of a bandwidth-delay product.
+    pub(super) nominal: (BitRate, Span),
     /// True if nothing says which rate or delay is nominal, so that the value at 0 s is used.
     pub(super) guessed: bool,
 }
@@ -124,10 +126,17 @@ impl Work<'_> {
     ) -> Result<Given<'a>, Error> {
         let own = self.file(back.timeline.as_ref(), key, files)?;
         let own_file = own.is_some();
+        let own_rate = self.own_rate(back.access.as_ref(), back.opportunities.as_ref(), key)?;
+        let (mut rate_is_own, mut delay_is_own) =
+            (back.rate.is_some() || own_rate.is_some(), back.delay.is_some());
+        if let Some((table, _)) = &own {
+            rate_is_own |= table.rate.is_some();
+            delay_is_own |= table.delay.is_some();
+        }
         Ok(Given {
             key,
             rate: link.reverse.as_ref().and_then(|back| back.rate.as_ref()),
-            own_rate: self.own_rate(back.access.as_ref(), back.opportunities.as_ref(), key)?,
+            own_rate,
             delay: link.reverse.as_ref().and_then(|back| back.delay.as_ref()),
             rate_else: link.rate.as_ref(),
             delay_else: forward.delay,
@@ -136,7 +145,7 @@ impl Work<'_> {
             } else {
                 forward.up
             }),
-            nominal: back.nominal.or(link.nominal).unwrap_or_default(),
+            nominal: nominal_of_reverse(back, link.nominal, rate_is_own, delay_is_own),
             reorder: back.reorder.unwrap_or(forward.reorder),
             handover: back.handover.clone().unwrap_or_else(|| forward.handover.clone()),
             file: own.or_else(|| forward.file.clone()),
@@ -246,20 +255,26 @@ impl Work<'_> {
             let message = "the rate at 0 s is 0; say which is meant, e.g. nominal = { rate = \"10 Mbit/s\" }";
             return Err(self.error(&key.with("nominal"), message));
         }
-        let rate = self.rate(BitRate(nominal_rate.unwrap_or(at_rate)), &key.with("rate"))?;
-        let delay = nominal_delay.unwrap_or(at_delay);
-        self.check_delay(delay, &key.with("delay"))?;
+        let nominal = self.rate(BitRate(nominal_rate.unwrap_or(at_rate)), &key.with("nominal"))?;
+        let nominal = (BitRate(nominal), nominal_delay.unwrap_or(at_delay));
+        self.check_delay(nominal.1, &key.with("nominal"))?;
         let outage = given.handover.outage.map_or(0, |outage| outage.0.0);
-        let steps = || steps(&rates, &ups, losses.as_deref(), &handovers, outage);
         let handovers_at: Arc<[Time]> = handovers.iter().copied().map(Time).collect();
-        let mut line = if moves { TimeLine::new(steps().into(), legs.into(), handovers_at) } else { None };
+        let (mut rate, mut line) = (at_rate, None);
+        if moves {
+            let steps = steps(&rates, &ups, losses.as_deref(), &handovers, outage);
+            rate = mean_rate(&steps, self.scenario.duration.0).unwrap_or(nominal.0.0);
+            line = TimeLine::new(steps.into(), legs.into(), handovers_at);
+        }
+        let rate = self.rate(BitRate(rate), &key.with("rate"))?;
+        self.check_delay(at_delay, &key.with("delay"))?;
         if let Some(line) = &mut line {
             let (loses, flushes) =
                 (given.handover.in_flight == OnAir::Lost, given.handover.queue == Waiting::Flushed);
             line.handover = Handover { loses, flushes };
             (line.reorder, line.sets_loss) = (given.reorder, losses.is_some());
         }
-        Ok(Course { rate: BitRate(rate), delay, line, guessed })
+        Ok(Course { rate: BitRate(rate), delay: at_delay, line, nominal, guessed })
     }
 
     /// The value of a quantity over time: from its `own` key, or else from `else_where`. It has no steps if
@@ -405,6 +420,30 @@ impl FileRows {
         }
         legs
     }
+}
+
+/// The nominal values of the return direction: each is that of the forward direction if its quantity is.
+pub(super) fn nominal_of_reverse(
+    back: &Reverse,
+    forward: Option<Nominal>,
+    rate_is_own: bool,
+    delay_is_own: bool,
+) -> Nominal {
+    let (own, other) = (back.nominal.unwrap_or_default(), forward.unwrap_or_default());
+    Nominal {
+        rate: own.rate.or(other.rate.filter(|_| !rate_is_own)),
+        delay: own.delay.or(other.delay.filter(|_| !delay_is_own)),
+    }
+}
+
+/// The mean of the rates above zero over their time until `end`, bits per second; `None` if there are none.
+fn mean_rate(steps: &[Step], end: Span) -> Option<u64> {
+    let ends = steps.iter().skip(1).map(|step| step.at.0).chain([u64::MAX]).map(|at| at.min(end.0));
+    let lasting = steps.iter().zip(ends).map(|(step, end)| (step.rate_bps, end.saturating_sub(step.at.0)));
+    let (work, time) = lasting.filter(|(rate, _)| *rate > 0).fold((0, 0), |(work, time), (rate, span)| {
+        (work + u128::from(rate) * u128::from(span), time + u128::from(span))
+    });
+    u64::try_from(work.checked_div(time)?).ok()
 }
 
 fn leg(at: u64, from: u64, to: u64) -> Leg {

@@ -61,7 +61,7 @@ pub enum Between {
 }
 
 keys! {
-    /// Rate and delay by which a bandwidth-delay product goes where they change.
+    /// Rate and delay of a bandwidth-delay product.
     #[derive(Copy, Default)]
     pub struct Nominal {
         /// Bits per second.
