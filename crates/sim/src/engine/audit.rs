@@ -6,7 +6,7 @@
 
 use bentpipe_cc::Time;
 
-use crate::host::flow::{FlowState, Kind, NEVER};
+use crate::host::flow::{FlowState, Kind, NEVER, Tcp};
 use crate::host::multipath::MultipathConnection;
 use crate::link::direction::Direction;
 use crate::link::ledger::{Breach, hold};
@@ -58,6 +58,11 @@ pub(crate) fn connections(end: Time, all: &[MultipathConnection], flows: &[FlowS
             format!("flow {name}: {una} acknowledged, {got} delivered, {next} sent, {brought} brought")
         })?;
         let (bytes, handed) = (connection.plan.bytes, connection.delivered_bytes());
+        let brought: u64 =
+            flows[connection.flows()].iter().filter_map(FlowState::tcp).map(Tcp::delivered_bytes).sum();
+        hold("subflows bring the bytes that their connection hands over", handed <= brought, || {
+            format!("flow {name}: {handed} handed over, {brought} brought")
+        })?;
         let done = connection.done_at != NEVER && tcps().all(|flow| flow.stop > end);
         let law = "a transfer over several paths hands over all of its bytes and no more";
         hold(law, bytes.is_none_or(|bytes| handed <= bytes && (!done || handed == bytes)), || {
@@ -80,6 +85,14 @@ fn relay(first: &FlowState, second: &FlowState, name: &str) -> Result<(), Breach
         && kept <= room;
     hold(law, balanced, || {
         format!("flow {name}: {got} came, {out} left, {sent} sent on, {kept} kept where {room} have room")
+    })?;
+    let (came, left) = (first.delivered_bytes(), second.delivered_bytes());
+    hold("no more bytes leave a relay than come to it", left <= came, || {
+        format!("flow {name}: {came} came, {left} left")
+    })?;
+    let [size, size_behind] = [first, second].map(|tcp| tcp.sender.options().mss);
+    hold("a relay hands over segments of one size", size == size_behind, || {
+        format!("flow {name}: {size} before it, {size_behind} behind it")
     })
 }
 

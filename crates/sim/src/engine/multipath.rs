@@ -124,11 +124,8 @@ impl Network {
         let route = flow.data_route;
         let tcp = flow.tcp_mut()?;
         let number = data.seq.checked_sub(path.first).and_then(|at| path.sent.get(at as usize));
-        if let Some(short) = tcp.short_segment()
-            && number.is_some_and(|number| number + 1 == connection.limit)
-            && !data.probe
-        {
-            data.len = short;
+        if number.is_some_and(|number| number + 1 == connection.limit) && !data.probe {
+            tcp.shorten(&mut data);
         }
         Some(tcp.any_data_packet(&data, f as u32, route, &mut self.carried))
     }

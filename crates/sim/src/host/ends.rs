@@ -92,6 +92,8 @@ pub(crate) struct SubflowEnd {
     pub(crate) connection: usize,
     /// The payload of the connection's last segment, if that segment is short.
     pub(super) short: Option<u32>,
+    /// That segment's number on this subflow, once this subflow has sent it.
+    pub(super) short_sent: Option<u64>,
     /// True once the sender has begun.
     pub(super) started: bool,
     /// True once the handshake has begun.

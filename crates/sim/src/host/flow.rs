@@ -130,7 +130,7 @@ impl Tcp {
     /// Payload bytes handed to the application.
     pub(crate) fn delivered_bytes(&self) -> u64 {
         let full = self.receiver.delivered() * u64::from(self.sender.options().mss);
-        self.bytes.map_or(full, |b| b.min(full))
+        self.bytes.map_or(full, |b| b.min(full)) - self.short_of()
     }
 
     /// An acknowledgement arrived. True if [`Tcp::is_on_fast_path`].

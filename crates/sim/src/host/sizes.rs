@@ -87,7 +87,7 @@ impl FlowState {
             let last = (bytes % u64::from(options.mss)) as u32;
             there.extend((last > 0).then(|| tcp.data_size(last)));
         }
-        there.extend(tcp.short_segment().map(|last| tcp.data_size(last)));
+        there.extend(tcp.subflow().and_then(|subflow| subflow.short).map(|last| tcp.data_size(last)));
         if tcp.duplex().is_some() {
             let alone = there.clone();
             let riding = (1..=MAX_BLOCKS as u32).map(|blocks| tcp.sack_option_size(blocks) as u16);

@@ -17,9 +17,24 @@ impl Tcp {
         }
     }
 
-    /// The payload of a short last segment, if it is a subflow.
-    pub(crate) fn short_segment(&self) -> Option<u32> {
-        self.subflow()?.short
+    /// Makes a data segment short that carries the last one of the connection, if it is a subflow and the
+    /// connection ends with a short one.
+    pub(crate) fn shorten(&mut self, last: &mut Data) {
+        if let Some(subflow) = self.subflow_mut()
+            && let Some(short) = subflow.short
+        {
+            last.len = short;
+            subflow.short_sent = Some(last.seq);
+        }
+    }
+
+    /// The bytes that a subflow has delivered less than its segments have room for.
+    pub(crate) fn short_of(&self) -> u64 {
+        let short = |subflow: &SubflowEnd| {
+            let delivered = subflow.short_sent? < self.receiver.delivered();
+            Some(u64::from(self.sender.options().mss - subflow.short.filter(|_| delivered)?))
+        };
+        self.subflow().and_then(short).unwrap_or(0)
     }
 
     /// Has the application that the subflow serves stopped?

@@ -11,7 +11,19 @@ use crate::scenario::{Cc, Flow};
 
 /// Bytes on the wire of the controller's header on each segment.
 pub(super) fn header(flow: &Flow) -> u32 {
-    flow.cc.as_ref().and_then(|cc| registry::find(&cc.name)).map_or(0, |entry| entry.sender.header)
+    header_of(flow.cc.as_ref())
+}
+
+fn header_of(cc: Option<&Cc>) -> u32 {
+    cc.and_then(|cc| registry::find(&cc.name)).map_or(0, |entry| entry.sender.header)
+}
+
+/// The most bytes of such a header on any part of the connection. A relay and Multipath TCP hand data over in
+/// segments, which therefore have one size on all parts.
+pub(super) fn largest_header(flow: &Flow) -> u32 {
+    let relay = flow.relay.iter().map(|relay| relay.cc.as_ref());
+    let others = relay.chain(flow.subflow.iter().map(|subflow| subflow.cc.as_ref()));
+    others.map(header_of).fold(header(flow), u32::max)
 }
 
 /// Warns if no queue on the path of the data provides what the controller needs.

@@ -117,10 +117,11 @@ pub(super) fn split(path: &PathPlan, extra: Span, at: usize, courses: &[Course])
         .map(|(there, back, extra)| PathPlan::new(there.to_vec(), back.to_vec(), extra, path.wire, courses))
 }
 
-/// The flow as its second half has it.
+/// The flow as its second half has it: the controllers of the two halves change places.
 pub(super) fn behind(flow: &Flow, relay: &Relay) -> Flow {
     Flow {
         cc: relay.cc.clone().or_else(|| flow.cc.clone()),
+        relay: Some(Relay { cc: flow.cc.clone(), ..relay.clone() }),
         initial_window: relay.initial_window.or(flow.initial_window),
         ..flow.clone()
     }

@@ -170,9 +170,11 @@ pub(super) fn spread(
     Ok(Some(shared))
 }
 
-/// The flow as one of its further subflows has it.
+/// The flow as one of its further subflows has it: the first one takes its place.
 pub(super) fn further(flow: &Flow, subflow: &SubflowKeys) -> Flow {
-    Flow { cc: subflow.cc.clone().or_else(|| flow.cc.clone()), ..flow.clone() }
+    let mut further = Flow { cc: subflow.cc.clone().or_else(|| flow.cc.clone()), ..flow.clone() };
+    further.subflow.iter_mut().filter(|other| *other == subflow).for_each(|own| own.cc.clone_from(&flow.cc));
+    further
 }
 
 /// Names the subflows of a connection, which itself has the name that they shared.
