@@ -219,6 +219,9 @@ def nearest(wrong: str, names: list[str]) -> list[str]:
     """Those of `names` that look like `wrong`, best first, at most three."""
 
 def check(scenario_json: str) -> str: ...
+def key_parts(key: str) -> list[str] | None:
+    """The parts of a dotted key, each without its quotes; None if it is no key."""
+
 def measures() -> str:
     """The measures of a monitor interval as a JSON list: `name`, `low`, `high`, `neutral`, `about`."""
 

@@ -24,7 +24,6 @@ STDIN = "-"
 FILE_KEYS = ("timeline", "file", "opportunities")
 """Last parts of keys whose values are names of files."""
 _CC = re.compile(r"flow\.(\d+|\*)\.cc")
-_TIMELINE = re.compile(r"link\.(\"[^\"]+\"|[^.]+)\.(reverse\.)?timeline(?:\.(.+))?")
 _LIKE_TOML = re.compile(r"""\s*(\[|[\w."'-]+\s*=)""")
 """The head of a table, or a key with its value."""
 _RELAY = re.compile(r"flow\.(\d+|\*)\.relay")
@@ -251,18 +250,22 @@ class Source:
         names = list(links) if isinstance(links, Mapping) else []
         pairs: list[tuple[str, str]] = []
         for key, text in overrides:
-            which = _TIMELINE.fullmatch(key)
-            if which is None:
-                pairs.append((key, text))
-                continue
-            name, back, value = which[1].strip('"'), which[2] is not None, _value(text)
+            match _core.key_parts(key):
+                case ["link", name, "timeline", *inner]:
+                    back = False
+                case ["link", name, "reverse", "timeline", *inner]:
+                    back = True
+                case _:
+                    pairs.append((key, text))
+                    continue
+            value = _value(text)
             places = [(each, back) for each in (names if name == "*" else [name])]
             of = [place for place in places if place in found]
-            if which[3] is None and recipes.is_recipe(value):
+            if not inner and recipes.is_recipe(value):
                 found |= {place: dict(value) for place in places}
-            elif which[3] is not None and of:
+            elif inner and of:
                 for place in of:
-                    found[place][which[3]] = value
+                    found[place][".".join(inner)] = value
             else:
                 for place in of:
                     del found[place]
@@ -322,7 +325,8 @@ class Source:
         Raises:
             ScenarioError: a link has no such name; the message has those that are near.
         """
-        parts = [key.split(".") for key in keys if key.startswith("link.")]
+        split = [_core.key_parts(key) or [] for key in keys]
+        parts = [parts for parts in split if parts[:1] == ["link"] and parts[1:]]
         changed = [name for _, name, *rest in parts if rest and name != "*"]
         if not changed:
             return
@@ -330,7 +334,7 @@ class Source:
         made = {name for _, name, *rest in parts if not rest}
         known = [*links, *made] if isinstance(links, dict) else changed
         for name in changed:
-            if name.strip('"') not in known:
+            if name not in known:
                 raise _core.ScenarioError(f"{self.name}: {unknown('link', name, known)}")
 
 

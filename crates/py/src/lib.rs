@@ -1,6 +1,7 @@
 //! The Python module `bentpipe._core`: thin, no logic. Scenarios come in as JSON, results go
 //! out as JSON and columns.
 
+mod aside;
 mod controller;
 #[cfg(target_os = "linux")]
 mod emulation;
@@ -29,6 +30,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use serde_json::json;
 
+use aside::aside;
 use controller::PyController;
 use failure::{ControllerError, Failure};
 use reminder::Reminder;
@@ -109,21 +111,26 @@ fn to_json(scenario: &Scenario) -> PyResult<String> {
 /// what it varies is left out.
 #[pyfunction]
 #[pyo3(signature = (path, overrides = Vec::new(), sweep = false))]
-fn load(path: &str, overrides: Vec<(String, String)>, sweep: bool) -> PyResult<String> {
+fn load(py: Python<'_>, path: String, overrides: Vec<(String, String)>, sweep: bool) -> PyResult<String> {
     let others: &[&str] = if sweep { &SWEEP_KEYS } else { &[] };
-    let scenario = Scenario::load_except(path, others, &overrides).map_err(mistaken)?;
-    scenario.resolve().map_err(mistaken)?;
-    to_json(&scenario)
+    checked(py, move || Scenario::load_except(&path, others, &overrides))
+}
+
+/// The scenario that `read` gives, once it has been resolved, as JSON.
+fn checked(
+    py: Python<'_>,
+    read: impl FnOnce() -> Result<Scenario, bentpipe_sim::Error> + Send + 'static,
+) -> PyResult<String> {
+    let scenario = aside(py, || read().and_then(|scenario| scenario.resolve().map(|_| scenario)))?;
+    to_json(&scenario.map_err(mistaken)?)
 }
 
 /// As `load`, from text, TOML or JSON; `name` is what messages call it. Files that it names
 /// are looked for from here.
 #[pyfunction]
 #[pyo3(signature = (text, name, overrides = Vec::new()))]
-fn parse(text: &str, name: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
-    let scenario = Scenario::from_toml(text, name, &overrides).map_err(mistaken)?;
-    scenario.resolve().map_err(mistaken)?;
-    to_json(&scenario)
+fn parse(py: Python<'_>, text: String, name: String, overrides: Vec<(String, String)>) -> PyResult<String> {
+    checked(py, move || Scenario::from_toml(&text, &name, &overrides))
 }
 
 /// The units of time (in nanoseconds), rate (bits per second) and size (bytes) as JSON: of each unit the
@@ -142,12 +149,16 @@ fn nearest(wrong: &str, names: Vec<String>) -> Vec<String> {
         .collect()
 }
 
+/// The parts of a dotted key, as `set` reads it; `None` if it is none.
+#[pyfunction]
+fn key_parts(key: &str) -> Option<Vec<String>> {
+    bentpipe_sim::scenario::key_parts(key)
+}
+
 /// Checks a scenario given as JSON; returns it with its defaults.
 #[pyfunction]
-fn check(scenario_json: &str) -> PyResult<String> {
-    let scenario = Scenario::from_json(scenario_json).map_err(mistaken)?;
-    scenario.resolve().map_err(mistaken)?;
-    to_json(&scenario.with_defaults().map_err(wrong)?)
+fn check(py: Python<'_>, scenario_json: String) -> PyResult<String> {
+    checked(py, move || Scenario::from_json(&scenario_json)?.with_defaults())
 }
 
 /// The bytes of a regular file of at most `limit` bytes, read as the simulator reads the files that a
@@ -276,8 +287,12 @@ impl RawResult {
 }
 
 fn plan(scenario_json: &str) -> PyResult<(Scenario, Plan)> {
-    let scenario = Scenario::from_json(scenario_json).map_err(mistaken)?;
-    let plan = scenario.resolve().map_err(mistaken)?;
+    planned(scenario_json).map_err(mistaken)
+}
+
+fn planned(scenario_json: &str) -> Result<(Scenario, Plan), bentpipe_sim::Error> {
+    let scenario = Scenario::from_json(scenario_json)?;
+    let plan = scenario.resolve()?;
     Ok((scenario, plan))
 }
 
@@ -294,12 +309,12 @@ fn clock() -> Instant {
 #[pyo3(signature = (scenario_json, controllers = None, progress = None, capture = None))]
 fn run(
     py: Python<'_>,
-    scenario_json: &str,
+    scenario_json: String,
     controllers: Option<BTreeMap<String, Py<PyAny>>>,
     progress: Option<Py<PyAny>>,
     capture: Option<(PathBuf, String, bool)>,
 ) -> PyResult<RawResult> {
-    let (scenario, plan) = plan(scenario_json)?;
+    let (scenario, plan) = aside(py, move || planned(&scenario_json))?.map_err(mistaken)?;
     let capture = capture.map(|(path, at, whole)| Capture { path, at: Place::named(&at), whole });
     let failure = Failure::default();
     let controllers = controllers.unwrap_or_default();
@@ -389,6 +404,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(units, m)?)?;
     m.add_function(wrap_pyfunction!(nearest, m)?)?;
     m.add_function(wrap_pyfunction!(check, m)?)?;
+    m.add_function(wrap_pyfunction!(key_parts, m)?)?;
     m.add_function(wrap_pyfunction!(read_file, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;
     m.add_function(wrap_pyfunction!(random_scenario, m)?)?;

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from bentpipe._core import ScenarioError
+from bentpipe._core import ScenarioError, key_parts
 from bentpipe.sweeps.case import Key
 from bentpipe.units import TABLES
 
@@ -330,13 +330,16 @@ def words(value: Any) -> str:
 
 def value_at(table: Any, key: str) -> Any:
     """The value at a dotted key of a scenario; None if there is none. "*" is the first, as all are alike."""
-    for part in key.split("."):
-        part = part.strip().strip('"')
+    return _member(table, key_parts(key) or [])
+
+
+def _member(table: Any, parts: Sequence[str]) -> Any:
+    for part in parts:
         if isinstance(table, Mapping):
             table = next(iter(table.values()), None) if part == "*" else table.get(part)
         elif isinstance(table, list) and table:
             if part == "*" or not part.isdigit():  # a list of one loss model equals that model
-                table = table[0] if part == "*" else value_at(table[0], part)
+                table = table[0] if part == "*" else _member(table[0], [part])
             else:
                 table = table[int(part)] if int(part) < len(table) else None
         else:

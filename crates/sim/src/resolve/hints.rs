@@ -57,9 +57,9 @@ pub(crate) fn hints_on(
     let mut changes: BTreeMap<Time, Time> = BTreeMap::new();
     for direction in there.iter().chain(back) {
         let direction = direction.of(links);
-        for &at in direction.handovers() {
+        for (at, carries) in carries_again(direction) {
             let passes = changes.entry(at).or_insert(at);
-            *passes = carries_again(direction, at).max(*passes);
+            *passes = carries.max(*passes);
         }
     }
     let learned = |at: Time| match flow.hint_lead {
@@ -100,14 +100,20 @@ fn rate_changes(directions: &[DirectionId], links: &[LinkPlan]) -> Vec<(Time, u6
     changes
 }
 
-/// When a direction that changes hands at `at` carries packets again.
-fn carries_again(direction: &DirectionPlan, at: Time) -> Time {
+/// The handovers of a direction, and when it carries packets again after each.
+fn carries_again(direction: &DirectionPlan) -> impl Iterator<Item = (Time, Time)> {
     let steps = direction.line.as_ref().map_or(&[][..], |line| line.steps());
-    let now = steps.partition_point(|step| step.at <= at).saturating_sub(1);
-    match steps[now.min(steps.len())..].iter().find(|step| step.rate_bps > 0) {
-        Some(step) => step.at.max(at),
-        None => Time::MAX,
-    }
+    // The first step from the present one on in which something is sent. It only moves forward.
+    let mut up = 0;
+    direction.handovers().iter().map(move |&at| {
+        while steps
+            .get(up)
+            .is_some_and(|step| step.rate_bps == 0 || steps.get(up + 1).is_some_and(|next| next.at <= at))
+        {
+            up += 1;
+        }
+        (at, steps.get(up).map_or(Time::MAX, |step| step.at.max(at)))
+    })
 }
 
 #[cfg(test)]

@@ -27,3 +27,4 @@ pub use keys::*;
 pub use link_layer::*;
 pub use read::SWEEP_KEYS;
 pub use schema::schema;
+pub use text::key_parts;

@@ -192,10 +192,10 @@ pub(crate) fn set(tree: &mut Value, origin: &mut Origin, key: &str, text: &str) 
         let right = key.replacen(&format!("[{number}]"), &format!(".{number}"), 1);
         return Err(wrong(format!("items of {name} are counted behind a point; write {right}")));
     }
-    let parts: Vec<&str> = key.split('.').map(|part| part.trim().trim_matches('"')).collect();
-    if parts.iter().any(|part| part.is_empty()) || parts.len() > MAX_DEPTH {
+    let Some(parts) = key_parts(key).filter(|parts| parts.len() <= MAX_DEPTH) else {
         return Err(wrong("this is not a key; write e.g. link.sat.rate or flow.0.cc".to_owned()));
-    }
+    };
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let value = override_value(text, &parts, origin.file.as_deref())?;
     let mut touched = Vec::new();
     place(tree, &parts, &Key::default(), &value, &mut touched).map_err(wrong)?;
@@ -203,6 +203,38 @@ pub(crate) fn set(tree: &mut Value, origin: &mut Origin, key: &str, text: &str) 
         origin.lines.insert(key, None);
     }
     Ok(())
+}
+
+/// The parts of a dotted key. A part in quotes may have any characters; in double quotes they are escaped as in
+/// TOML and JSON. `None` if a part is empty or a quote does not end.
+pub fn key_parts(key: &str) -> Option<Vec<String>> {
+    let mut parts = Vec::new();
+    let mut rest = key.trim();
+    loop {
+        let (part, after) = match rest.chars().next()? {
+            '"' => {
+                let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+                let part = stream.next()?.ok()?;
+                (part, &rest[stream.byte_offset()..])
+            }
+            '\'' => {
+                let (part, after) = rest[1..].split_once('\'')?;
+                (part.to_owned(), after)
+            }
+            _ => {
+                let end = rest.find('.').unwrap_or(rest.len());
+                (rest[..end].trim().to_owned(), &rest[end..])
+            }
+        };
+        if part.is_empty() {
+            return None;
+        }
+        parts.push(part);
+        match after.trim_start() {
+            "" => return Some(parts),
+            after => rest = after.strip_prefix('.')?.trim_start(),
+        }
+    }
 }
 
 /// The value that the text of an override represents.
@@ -293,6 +325,27 @@ fn place(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// TOML's dotted keys, and bare parts with any characters but points and quotes.
+    #[test]
+    fn a_dotted_key_has_parts_with_or_without_quotes() {
+        let parts = |key: &str| key_parts(key).map(|parts| parts.join("|"));
+        for (key, expected) in [
+            ("link.sat.rate", "link|sat|rate"),
+            (" link . a b . rate ", "link|a b|rate"),
+            ("link.\"a.b\".rate", "link|a.b|rate"),
+            ("link.\"\\u00fc\".rate", "link|\u{fc}|rate"),
+            ("link.\u{fc}.rate", "link|\u{fc}|rate"),
+            ("link.\"say \\\"x\\\"\".rate", "link|say \"x\"|rate"),
+            ("link.'a\".b'.rate", "link|a\".b|rate"),
+            ("flow.*.cc", "flow|*|cc"),
+        ] {
+            assert_eq!(parts(key).as_deref(), Some(expected), "{key}");
+        }
+        for wrong in ["", ".", "link..rate", "link.", "link.\"a", "link.\"a\"b.rate", "link.''.rate"] {
+            assert_eq!(parts(wrong), None, "{wrong}");
+        }
+    }
 
     fn tree(text: &str) -> (Value, Origin) {
         let mut origin = Origin::default();
