@@ -160,12 +160,12 @@ def serving(home: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         process.communicate()
 
 
-def ask(address: str, host: str | None = None) -> tuple[int, str]:
+def ask(address: str, host: str | None = None, path: str = "/", **headers: str) -> tuple[int, str]:
     """The status and the text of the page, asked for by this name of the machine."""
     there = address.removeprefix("http://").rstrip("/")
     connection = http.client.HTTPConnection(there, timeout=60)
     try:
-        connection.request("GET", "/", headers={"Host": host or there})
+        connection.request("GET", path, headers={"Host": host or there, **headers})
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
     finally:
@@ -178,6 +178,17 @@ def test_the_server_serves_this_machine_only_and_ends_with_ctrl_c(tmp_path, cli)
         status, page = ask(address)
         assert status == 200 and "uPlot" in page and "<title>bentpipe explore</title>" in page
         assert ask(address, "elsewhere.example")[0] == 400
+        # A page from elsewhere opens a WebSocket here: RFC 6455 section 4.2.2, a foreign Origin is refused.
+        socket_of = {
+            "Connection": "Upgrade",
+            "Upgrade": "websocket",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        }
+        place = "/ws?session_id=s_000000"
+        assert ask(address, path=place, Origin="http://evil.example", **socket_of)[0] == 403
+        assert ask(address, Origin="http://evil.example")[0] == 403
+        assert ask(address, Origin=address.rstrip("/"))[0] == 200
         port = int(address.rstrip("/").rpartition(":")[2])
         with pytest.raises(OSError):
             socket.create_connection(("127.0.0.2", port), timeout=5)

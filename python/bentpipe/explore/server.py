@@ -10,6 +10,7 @@ import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import uvicorn
 from marimo import create_asgi_app
@@ -67,7 +68,8 @@ def serve(
     page = create_asgi_app(quiet=True, html_head=shown.head() + _STYLE)
     page = page.with_app(path="", root=str(Path(__file__).with_name("app.py")))
     # A page from elsewhere must not reach this one under a name of its own for 127.0.0.1.
-    safe = TrustedHostMiddleware(page.build(), allowed_hosts=[HOST, "localhost"])
+    own = OwnOrigin(page.build(), listening.getsockname()[1])
+    safe = TrustedHostMiddleware(own, allowed_hosts=[HOST, "localhost"])
     server = _ExploreServer(uvicorn.Config(safe, log_level="critical", timeout_graceful_shutdown=0))
     tell(address)
     if browser:
@@ -76,6 +78,30 @@ def serve(
     # The threads in which marimo runs the cells of open pages would be waited for.
     sys.stdout.flush()
     os._exit(0)
+
+
+class OwnOrigin:
+    """Serves only what the page itself asks for: a browser names the page that asks in the header Origin.
+
+    Hosts alone do not tell: any page may open a WebSocket to 127.0.0.1 (RFC 6455 section 10.2).
+    """
+
+    def __init__(self, app: Any, port: int) -> None:
+        self._app = app
+        self._own = {f"http://{host}:{port}".encode() for host in (HOST, "localhost")}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """One request or WebSocket (ASGI)."""
+        foreign = [
+            value for name, value in scope.get("headers", []) if name == b"origin" and value not in self._own
+        ]
+        if not foreign:
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": "another page asks"})
+        else:
+            await send({"type": "http.response.start", "status": 403, "headers": []})
+            await send({"type": "http.response.body", "body": b"another page asks"})
 
 
 def _listen(port: int | None) -> socket.socket:
