@@ -83,7 +83,10 @@ def home() -> Path:
 
 
 def records() -> list[AttachedController]:
-    """All that is attached, in order of their names; nothing if this user may not look."""
+    """All that is attached, in order of their names; nothing if this user may not look.
+
+    A record of another user, or of another name than its directory's, is none: what it says is not believed.
+    """
     found = []
     try:
         places = sorted(home().iterdir())
@@ -91,8 +94,14 @@ def records() -> list[AttachedController]:
         return []
     for place in places:
         with suppress(OSError, ValueError, KeyError, TypeError):
+            if place.is_symlink() or any(
+                each.stat().st_uid != os.geteuid() for each in (place.parent, place, place / "record.json")
+            ):
+                continue
             table = json.loads((place / "record.json").read_text(encoding="utf-8"))
-            found.append(AttachedController(**table | {"choice": Choice(**table["choice"])}))
+            record = AttachedController(**table | {"choice": Choice(**table["choice"])})
+            if record.directory == place:
+                found.append(record)
     return found
 
 
