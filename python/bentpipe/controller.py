@@ -131,7 +131,8 @@ class Controller(ABC):
     """A congestion-control algorithm: subclass it and write `on_ack` and `on_congestion`.
 
     A subclass may also define `on_undo(flow)`: the last congestion was spurious, and `cwnd` and `ssthresh`
-    have been set back already; `on_life(flow, what)`: "idle_restart", "recovered" or "mss_changed" happened;
+    have been set back already; `on_life(flow, what)`: "idle_restart", "recovered", "mss_changed" or
+    "window_validated" happened;
     `on_path_change(flow, change)`: a hint that the path changes hands, given to classes that define it
     unless the flow's `path_hints` says otherwise; `on_rate_change(flow, change)`: a hint that the rate of the
     path changes, given if the flow's `rate_hints` says so; `backoff(flow, why) -> (cwnd, ssthresh)`: what

@@ -179,7 +179,7 @@ def test_after_its_period_newcwv_halves_the_window() -> None:
         ({"name": "bbr", "window_validation": "newcwv"}, {}, "bbr cannot validate its window"),
         (
             {"name": "cubic", "window_validation": "newcwv"},
-            {"idle_restart": True},
+            {"idle_restart": "linux"},
             "takes the place of the restart",
         ),
     ],

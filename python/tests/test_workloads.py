@@ -134,7 +134,7 @@ def test_a_burst_is_followed_by_silence() -> None:
     # The window has grown to 20, but after 5 s it is the initial one again (RFC 5681 section 4.1).
     flight = 0.5 + 41.6e-6
     assert times[1] == pytest.approx(1.2e-3 + flight + 10 * 1.2e-3 + flight)
-    kept = run(bp.OnOff(size="28960 bytes", off="5 s"), idle_restart=False, **PROMPT).transfers
+    kept = run(bp.OnOff(size="28960 bytes", off="5 s"), idle_restart="none", **PROMPT).transfers
     assert kept["completion_s"][1] == pytest.approx(20 * 1.2e-3 + flight)
 
 

@@ -56,6 +56,15 @@ pub enum Event<'a> {
     Undo(&'a Decision),
     /// A rare event.
     Life(Life),
+    /// The window was not used, and the sender validates it (RFC 2861; Linux, `tcp_cwnd_restart` and
+    /// `tcp_cwnd_application_limited`): window and slow-start threshold become these, in bytes. Never
+    /// reported to a controller that sets the window [in recovery, too](crate::RecoveryWindow::Controller).
+    Validation {
+        /// The window.
+        cwnd: u64,
+        /// The slow-start threshold; `u64::MAX` before the first congestion.
+        ssthresh: u64,
+    },
     /// The host of the sender has learned this about the path.
     Hint(Hint),
     /// The flow is one subflow of a connection that has several (Multipath TCP, RFC 8684). Gives all of them,
@@ -118,6 +127,7 @@ mod tests {
             Event::ExtraAcked => 9,
             Event::Deadline => 10,
             Event::Hint(Hint::RateChange(_)) => 11,
+            Event::Validation { .. } => 12,
         }
     }
 
@@ -138,6 +148,7 @@ mod tests {
             Event::Header(&HEADER),
             Event::Room(&mut order),
             Event::ExtraAcked,
+            Event::Validation { cwnd: 2000, ssthresh: 4000 },
             Event::Deadline,
             Event::Hint(Hint::RateChange(RateChange { ahead: Span::ZERO, from: Rate(8), to: Rate(9) })),
         ];
@@ -249,7 +260,7 @@ mod tests {
     /// deadlines.
     #[test]
     fn every_event_reaches_the_algorithm_through_all_that_stand_around_it() {
-        let all: BTreeSet<usize> = (1..=11).collect();
+        let all: BTreeSet<usize> = (1..=12).collect();
         let spy = Spy::default();
         let mut around = anew(&spy);
         let mut rates = RateBased::new(spy.clone(), START);

@@ -14,6 +14,7 @@ extern crate alloc;
 
 pub mod algorithms;
 mod controller;
+mod delivery_rate;
 mod event;
 mod extra;
 mod filter;
@@ -33,6 +34,7 @@ mod window_validation;
 mod windowed;
 
 pub use controller::{Backoff, Controller, Decision, Needs, Pacing, RecoveryWindow, Rule};
+pub use delivery_rate::{DeliveryRate, Stamp};
 pub use event::{Congestion, Event, Hint, Life};
 pub use extra::{ExtraOrder, ExtraPayload};
 pub use filter::WindowedMin;

@@ -111,7 +111,7 @@ impl RttSample {
     }
 }
 
-/// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation).
+/// A delivery-rate sample (draft-ietf-ccwg-bbr).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSample {
     /// Delivered bytes per second over the sample's interval.

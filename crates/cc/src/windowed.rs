@@ -189,6 +189,11 @@ impl<P: Policy> Windowed<P> {
         whole(segments * f64::from(self.mss))
     }
 
+    /// A window or a threshold of a [`Decision`] in segments.
+    fn segments(&self, bytes: u64) -> f64 {
+        if bytes == u64::MAX { f64::INFINITY } else { bytes as f64 / f64::from(self.mss) }
+    }
+
     fn cut(&self, flow: &Flow, why: Congestion) -> Cut {
         if self.collapsed {
             return Cut { cwnd: self.w.cwnd, ssthresh: self.w.ssthresh, repeat: false };
@@ -305,10 +310,8 @@ impl<P: Policy> Windowed<P> {
 
     /// [`Event::Undo`].
     fn undo(&mut self, flow: &Flow, before: &Decision) {
-        let segments = |bytes: u64| bytes as f64 / f64::from(self.mss);
-        let ssthresh = if before.ssthresh == u64::MAX { f64::INFINITY } else { segments(before.ssthresh) };
-        self.w.cwnd = self.w.cwnd.max(segments(before.cwnd));
-        self.w.ssthresh = self.w.ssthresh.max(ssthresh);
+        self.w.cwnd = self.w.cwnd.max(self.segments(before.cwnd));
+        self.w.ssthresh = self.w.ssthresh.max(self.segments(before.ssthresh));
         self.collapsed = false;
         self.clamp_window();
         self.policy.on(&mut self.w, flow, Event::Undo(before));
@@ -362,6 +365,12 @@ impl<P: Policy> Controller for Windowed<P> {
             Event::Hint(Hint::PathChange(_)) => {
                 self.policy.on(&mut self.w, flow, event);
                 self.added.iter_mut().for_each(|added| added.on_path_change(flow, &mut self.w));
+                self.clamp_window();
+            }
+            Event::Validation { cwnd, ssthresh } => {
+                self.w = Window { cwnd: self.segments(cwnd), ssthresh: self.segments(ssthresh) };
+                self.clamp_window();
+                self.policy.on(&mut self.w, flow, event);
                 self.clamp_window();
             }
             Event::Deadline => {

@@ -104,13 +104,27 @@ impl PyController {
     }
 
     fn undo(&mut self, flow: &Flow, before: &Decision) {
-        let restored = self.decision.cwnd.max(before.cwnd) as f64 / self.mss;
-        let threshold = self.decision.ssthresh.max(before.ssthresh);
-        let threshold = if threshold == u64::MAX { f64::INFINITY } else { threshold as f64 / self.mss };
-        self.call("on_undo", flow, |object| {
-            object.setattr("cwnd", restored)?;
-            object.setattr("ssthresh", threshold)?;
+        let cwnd = self.decision.cwnd.max(before.cwnd);
+        let ssthresh = self.decision.ssthresh.max(before.ssthresh);
+        self.given(flow, "on_undo", (cwnd, ssthresh), |object| {
             call_optional(object, "on_undo", (flow_dict(object.py(), flow)?,))
+        });
+    }
+
+    /// Sets window and threshold to these bytes, and then calls `method` by `call`.
+    fn given(
+        &mut self,
+        flow: &Flow,
+        method: &'static str,
+        (cwnd, ssthresh): (u64, u64),
+        call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+    ) {
+        let window = cwnd as f64 / self.mss;
+        let threshold = if ssthresh == u64::MAX { f64::INFINITY } else { ssthresh as f64 / self.mss };
+        self.call(method, flow, |object| {
+            object.setattr("cwnd", window)?;
+            object.setattr("ssthresh", threshold)?;
+            call(object)
         });
     }
 
@@ -259,6 +273,9 @@ impl Controller for PyController {
                 object.call_method1("on_congestion", (flow_dict(object.py(), flow)?, word(why)))
             }),
             Event::Undo(before) => self.undo(flow, before),
+            Event::Validation { cwnd, ssthresh } => self.given(flow, "on_life", (cwnd, ssthresh), |object| {
+                call_optional(object, "on_life", (flow_dict(object.py(), flow)?, "window_validated"))
+            }),
             Event::Life(what) => {
                 let what = match what {
                     Life::IdleRestart => "idle_restart",

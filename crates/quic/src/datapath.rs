@@ -7,7 +7,7 @@
 
 use bentpipe_cc::{Ack, Congestion, Controller, Event, Flow, Life, Pacing, Phase, RttSample, Span, Time};
 
-use crate::delivery::{DeliveryRate, Limits};
+use crate::delivery::Deliveries;
 use crate::round_trip::RoundTrip;
 
 /// The smallest window, in datagrams (RFC 9002 section 7.2).
@@ -36,7 +36,7 @@ pub(crate) struct Datapath {
     cc: Box<dyn Controller>,
     flow: Flow,
     rtt: RoundTrip,
-    rate: DeliveryRate,
+    rate: Deliveries,
     /// Does the controller read rate samples?
     rated: bool,
     batch: Option<Batch>,
@@ -63,7 +63,7 @@ impl Datapath {
             cc,
             flow,
             rtt: RoundTrip::default(),
-            rate: DeliveryRate::default(),
+            rate: Deliveries::default(),
             batch: None,
             lost: 0,
             congested_at: None,
@@ -92,7 +92,7 @@ impl Datapath {
             self.cc.on(&self.flow, Event::Life(Life::IdleRestart));
         }
         if self.rated {
-            self.rate.on_sent(self.flow.now, self.flow.delivered, self.flow.in_flight, self.flow.mss);
+            self.rate.on_sent(&self.flow);
         }
         self.flow.in_flight = self.flow.in_flight.saturating_add(bytes);
     }
@@ -223,13 +223,10 @@ impl Datapath {
         ack.rtt = self.rtt.on_acked(flow.now, newest).map(RttSample::one);
         flow.rtt = self.rtt.estimate();
         if self.rated {
-            let (min, longest) =
-                flow.rtt.map_or((Span::ZERO, Span::ZERO), |r| (r.min, r.smoothed.max(r.latest)));
+            let longest = flow.rtt.map_or(Span::ZERO, |r| r.smoothed.max(r.latest));
             // quinn declares packets lost that were sent 9/8 round trips before (RFC 9002 section 6.1.2).
             let memory = Span(longest.0.saturating_mul(2));
-            let limits =
-                Limits { rtt_min: min, memory, app_limited: batch.app_limited, in_flight: flow.in_flight };
-            ack.rate = self.rate.on_acked(flow.now, newest, flow.delivered, limits);
+            ack.rate = self.rate.on_acked(flow, newest, memory, batch.app_limited);
         }
         if newest >= self.round_began {
             self.round_began = flow.now;

@@ -5,7 +5,6 @@
 
 mod accurate_ecn;
 mod bits;
-mod delivery_rate;
 mod handshake;
 mod limits;
 mod options;

@@ -55,11 +55,6 @@ impl Limits {
         self.since = now;
     }
 
-    /// The instant up to which time has been counted.
-    pub(crate) fn since(&self) -> Time {
-        self.since
-    }
-
     pub(crate) fn set(&mut self, limit: Limit) {
         self.now = limit;
     }

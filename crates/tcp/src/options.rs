@@ -11,7 +11,9 @@ mod value;
 
 use bentpipe_cc::Span;
 
-pub(crate) use choices::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Profile, RtoRule, SpuriousTimeout};
+pub(crate) use choices::{
+    AckRule, EcnEcho, IdleRestart, LossRecovery, NewRenoExit, Profile, RtoRule, SpuriousTimeout,
+};
 pub use value::OptionValue;
 
 /// Calls the macro `then! { { with } groups }` with all options that are also a key of a scenario.
@@ -94,10 +96,10 @@ macro_rules! option_table {
                 spurious: SpuriousTimeout =
                     [SpuriousTimeout::Off, SpuriousTimeout::FRto, SpuriousTimeout::FRto, SpuriousTimeout::Off]
                     from "RFC 5682 section 2.1, RFC 3522 section 3.2";
-                /// After a pause of more than a retransmission timeout, begin again with the initial window
-                /// and return to the old one by slow start (RFC 5681 section 4.1). Default: yes with modern
-                /// or linux and traffic "on-off", "requests", "web" or "video".
-                idle_restart: bool = [false, false, false, false] from "RFC 5681 section 4.1";
+                /// What becomes of a window that was not used. It does not hold for controllers that set their
+                /// window in every phase, such as BBR. Default: modern "rfc5681", linux "linux", else "none".
+                idle_restart: IdleRestart = [IdleRestart::Off, IdleRestart::Rfc5681, IdleRestart::Linux, IdleRestart::Off]
+                    from "RFC 5681 section 4.1; Linux, `tcp_cwnd_restart`, `tcp_cwnd_application_limited`";
                 /// Spread segments over the round trip when the controller leaves it
                 /// to the sender. Default no.
                 pacing: bool = [false, false, false, false] from "Linux, `tcp_update_pacing_rate`";

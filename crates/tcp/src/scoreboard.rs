@@ -8,13 +8,12 @@
 
 mod order;
 
-use bentpipe_cc::Time;
+use bentpipe_cc::{Stamp, Time};
 
 use order::Order;
 pub(crate) use order::{Heard, Marked, Sent};
 
 use crate::bits::Bits;
-use crate::delivery_rate::Stamp;
 use crate::segment::Sack;
 
 /// DupThresh of RFC 6675 section 2.

@@ -11,9 +11,10 @@
 //! | 5682 (F-RTO), 3522 (Eifel), 3708 (D-SACK) | `spurious.rs` |
 //! | 3168 (ECN), 9768 (AccECN) | `sender/ecn.rs`, `accurate_ecn.rs` |
 //! | 9293 | `sender/peer_window.rs` (section 3.8.6), `handshake.rs` |
-//! | 5681 section 4.1 (idle connections), 6928 (initial window) | `sender/connection.rs` |
+//! | 5681 section 4.1 (idle connections), 2861 as in Linux | `sender/validation.rs` |
+//! | 6928 (initial window) | `sender/connection.rs` |
 //! | 8684 (Multipath TCP) | `sender/subflow.rs` |
-//! | draft-cheng-iccrg-delivery-rate-estimation | `delivery_rate.rs` |
+//! | draft-ietf-ccwg-bbr (delivery-rate samples) | [`bentpipe_cc::DeliveryRate`] |
 //!
 //! The controller owns the desired window, the sender the effective one. The order inside one ACK is:
 //! scoreboard, RTT, rate and round; an undo; congestion; the acknowledgement; `Life::Recovered`. Then the
@@ -32,16 +33,17 @@ mod rack_tlp;
 mod recovery;
 mod sending;
 mod subflow;
+mod validation;
 
 use std::sync::Arc;
 
 use bentpipe_cc::{
-    Ack, Controller, Decision, Event, Flow, Header, Hint, Life, Needs, Phase, Rate, RttSample, Span, Time,
+    Ack, Controller, Decision, DeliveryRate, Event, Flow, Header, Hint, Life, Needs, Phase, Rate, RttSample,
+    Span, Time,
 };
 
-use crate::delivery_rate::DeliveryRate;
 use crate::limits::{Limit, Limits};
-use crate::options::{AckRule, EcnEcho, LossRecovery, Options, Reading};
+use crate::options::{AckRule, EcnEcho, IdleRestart, LossRecovery, Options, Reading};
 use crate::rack::Rack;
 use crate::recovery::Recovery;
 use crate::rto::Estimator;
@@ -56,6 +58,7 @@ use delivery::Duplicates;
 use ecn::Ecn;
 use extra::Extras;
 use peer_window::PeerWindow;
+use validation::Validation;
 
 pub use cached_decision::MAX_OUTSTANDING;
 pub use connection::ShortSegmentSent;
@@ -126,10 +129,9 @@ pub struct Sender {
     headers: bool,
     /// True if SRTT follows the oldest segment that an ACK covers, as Linux's does.
     srtt_of_oldest: bool,
+    /// True if the sender validates its window as Linux does.
+    validates: bool,
     pacing_waits: bool,
-    /// True if the application has written again after everything was acknowledged, and
-    /// nothing has been sent since.
-    was_idle: bool,
     /// True if the controller orders extra segments.
     extra: bool,
     /// On the fast paths segments below this one may be sent.
@@ -158,10 +160,15 @@ pub struct Sender {
     recovery: Recovery,
     /// True if the controller drove the window during fast recovery when the connection began.
     self_driven: bool,
+    /// True if the application has written again after everything was acknowledged, and
+    /// nothing has been sent since.
+    was_idle: bool,
     probe: Probe,
     suspicion: Suspicion,
     rack: Option<Box<Rack>>,
     tlp: Probing,
+    /// The use of the window, if the sender validates it.
+    validation: Option<Box<Validation>>,
     /// Bytes found lost without an ACK; the next ACK reports them.
     lost_meanwhile: u64,
     /// The peer's window, if it changes.
@@ -192,6 +199,8 @@ impl Sender {
         let extras = needs.extra_segments.then(Box::<Extras>::default);
         let peer = PeerWindow::new(&options);
         let headers = needs.echo.is_some();
+        let self_driven = needs.recovery == bentpipe_cc::RecoveryWindow::Controller;
+        let validates = options.idle_restart == IdleRestart::Linux && !self_driven;
         Self {
             decision: CachedDecision::new(&*cc, flow.mss),
             rate: needs.rate.then(Box::default),
@@ -201,7 +210,9 @@ impl Sender {
                 || options.ecn && options.echo == EcnEcho::AccEcn
                 || options.reading == Reading::Growing,
             headers,
-            self_driven: needs.recovery == bentpipe_cc::RecoveryWindow::Controller,
+            self_driven,
+            validates,
+            validation: validates.then(Box::default),
             board: Scoreboard::new(needs.rate, rack),
             cc,
             flow,

@@ -57,8 +57,8 @@ pub(crate) struct CubicOfLinux {
     acked: f64,
     /// `tcp_cwnd`.
     w_est: f64,
-    /// The last ACK.
-    seen: Time,
+    /// `lsndtime` once everything is acknowledged: when the newest acknowledged segment was sent.
+    sent: Time,
 }
 
 impl CubicOfLinux {
@@ -154,7 +154,9 @@ impl CubicOfLinux {
 impl Policy for CubicOfLinux {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         const SETTLING: Span = Span::from_millis(1000);
-        self.seen = flow.now;
+        if let Some(rtt) = ack.rtt {
+            self.sent = Time(flow.now.0.saturating_sub(rtt.latest.0));
+        }
         let settling = self.epoch.is_some_and(|epoch| flow.now.since(epoch) < SETTLING);
         if let Some(rtt) = ack.rtt.filter(|_| !settling) {
             self.rtt_min = Some(self.rtt_min.map_or(rtt.min, |known| known.min(rtt.min)));
@@ -176,7 +178,8 @@ impl Policy for CubicOfLinux {
         match event {
             Event::Congestion(why) => self.on_congestion(w, why),
             Event::Life(Life::IdleRestart) => {
-                self.epoch = self.epoch.map(|epoch| epoch + flow.now.since(self.seen))
+                // `cubictcp_cwnd_event`
+                self.epoch = self.epoch.map(|epoch| (epoch + flow.now.since(self.sent)).min(flow.now));
             }
             _ => {}
         }

@@ -119,7 +119,7 @@ pub(super) fn of(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Err
         let message = "Eifel detection needs timestamps; add timestamps = true, or write \"f-rto\"";
         return Err(work.error(&key.with("spurious"), message));
     }
-    o.idle_restart = workload::idle_restart(work, flow, key)?;
+    o.idle_restart = workload::idle_restart(work, flow, o.idle_restart, key)?;
     Ok(o)
 }
 
@@ -200,7 +200,7 @@ pub(super) fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, 
     // A header for the controller takes its bytes from the segment, so that packets keep their size, unless
     // the user gives the size of the segment.
     let carried = controller_needs::header(flow);
-    options.mss -= carried;
+    options.mss -= controller_needs::largest_header(flow);
     if let Some(mss) = flow.mss {
         options.mss = bytes(work, mss, 1, &key.with("mss"))?;
     }

@@ -1,14 +1,14 @@
 //! What a flow's traffic means for its connections.
 
 use bentpipe_cc::registry;
-use bentpipe_tcp::Options;
+use bentpipe_tcp::{IdleRestart, Options};
 
 use crate::resolve::plan::{ApplicationPlan, Burst, Sizes, Source};
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
-use crate::scenario::{Arg, Flow, Profile, Traffic};
+use crate::scenario::{Arg, Flow, Traffic};
 use crate::workload::context::TrafficContext;
-use crate::workload::kind::{Carriage, TrafficPlan};
+use crate::workload::kind::TrafficPlan;
 
 /// What the flow sends; by default, bulk data without end.
 pub(super) fn traffic(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<TrafficPlan, Error> {
@@ -24,21 +24,26 @@ pub(super) fn is_datagrams(flow: &Flow) -> bool {
     flow.traffic.as_ref().is_some_and(Traffic::is_datagrams)
 }
 
-/// Do the senders of a flow restart from the initial window after a pause?
+/// What becomes of a window that the senders of a flow have not used, where `asked` is what the flow and its
+/// profile say.
 ///
 /// # Errors
-/// Such a restart together with newCWV, which replaces it.
-pub(super) fn idle_restart(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<bool, Error> {
+/// A rule of its own beside newCWV, which takes its place.
+pub(super) fn idle_restart(
+    work: &Work<'_>,
+    flow: &Flow,
+    asked: IdleRestart,
+    key: &Key,
+) -> Result<IdleRestart, Error> {
     let chosen = flow.cc.as_ref().and_then(|cc| cc.args.get(registry::WINDOW_VALIDATION));
-    let newcwv = chosen == Some(&Arg::Text(registry::NEWCWV.to_owned()));
-    if newcwv && flow.idle_restart == Some(true) {
+    if chosen != Some(&Arg::Text(registry::NEWCWV.to_owned())) {
+        return Ok(asked);
+    }
+    if flow.idle_restart.is_some_and(|rule| rule != IdleRestart::Off) {
         let message = "window_validation = \"newcwv\" takes the place of the restart; leave out one of them";
         return Err(work.error(&key.with("idle_restart"), message));
     }
-    let paper = flow.profile.unwrap_or_default() == Profile::Paper;
-    let carriage = flow.traffic.as_ref().map(Traffic::carriage);
-    let pauses = matches!(carriage, Some(Carriage::Application | Carriage::Dialogue));
-    Ok(flow.idle_restart.unwrap_or(!paper && pauses && !newcwv))
+    Ok(IdleRestart::Off)
 }
 
 /// If all transfers of an application are smaller than one segment, its segments get the size of the

@@ -91,6 +91,20 @@ choices! {
         Linux = "linux",
     }
 
+    /// What becomes of a window that was not used: after a pause, or by an application that sends less.
+    IdleRestart as "IdleRestart" {
+        /// Nothing.
+        Off = "none",
+        // Section 4.1.
+        /// After a pause of more than a retransmission timeout the sender begins again with the initial window
+        /// and returns to the old one by slow start (RFC 5681).
+        Rfc5681 = "rfc5681",
+        // `tcp_cwnd_restart`, `tcp_cwnd_application_limited`: sender/validation.rs.
+        /// The window is halved for each retransmission timeout of the pause, not below the initial one; the
+        /// threshold stays at three quarters of it (Linux).
+        Linux = "linux",
+    }
+
     /// Which acknowledgements are delayed.
     AckRule as "Acks" {
         // Section 4.2.

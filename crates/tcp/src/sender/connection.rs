@@ -1,7 +1,7 @@
 //! The life of the connection at the sender: it opens, the application hands over data in pieces, it pauses,
 //! and it closes.
 
-use bentpipe_cc::{Span, Time};
+use bentpipe_cc::Time;
 
 use super::{Path, Sender};
 use crate::handshake::{Active, Opened};
@@ -74,18 +74,5 @@ impl Sender {
     /// The application closes the connection: `end` sends a FIN, repeated by this sender's timeout.
     pub fn close(&self, end: &mut Active) {
         end.close(&self.rto);
-    }
-
-    /// After a pause of more than a retransmission timeout, a larger window is cut to the initial window, and
-    /// grows from there to its old value by slow start: RFC 5681 section 4.1. The last segment went out a
-    /// round trip before it was acknowledged.
-    #[cold]
-    pub(super) fn restart(&mut self, now: Time) {
-        let round_trip = self.flow.rtt.map_or(Span::ZERO, |rtt| rtt.latest);
-        let pause = now.since(self.limits.since()) + round_trip;
-        let window = (self.options.initial_window as u64).max(1);
-        if pause > self.rto.rto() && window < self.window() {
-            self.recovery.clamp = Some(window);
-        }
     }
 }

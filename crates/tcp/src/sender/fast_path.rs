@@ -183,6 +183,9 @@ impl Sender {
         if self.watchful && self.options.tlp {
             self.schedule_probe();
         }
+        if self.validates {
+            self.validate(now);
+        }
         self.limits.pass(now, self.decision.cwnd);
         self.limits.set(limit);
     }
@@ -312,6 +315,9 @@ impl Sender {
             self.limited_until = next;
         }
         self.flow.now = now;
+        if self.validates {
+            self.validate(now);
+        }
         self.tlp.anew = false; // as `schedule_probe`, which schedules none in a recovery
         self.limits.pass(now, self.decision.cwnd);
         self.limits.set(Limit::Recovery);

@@ -1,10 +1,9 @@
 //! Chooses the next segment, or the limit that forbids one, and does the bookkeeping for a segment that goes
 //! out.
 
-use bentpipe_cc::{Event, Life, Phase, Time};
+use bentpipe_cc::{Event, Life, Phase, Stamp, Time};
 
 use super::{Probe, Sender};
-use crate::delivery_rate::Stamp;
 use crate::limits::Limit;
 use crate::options::LossRecovery;
 use crate::prr::Prr;
@@ -14,6 +13,11 @@ impl Sender {
     pub(super) fn poll_slow(&mut self, now: Time) -> Option<Data> {
         if self.is_done() {
             self.limits.set(Limit::App); // until the application writes more
+            let delivered = self.flow.delivered;
+            self.rate.iter_mut().for_each(|rate| rate.on_app_limit(delivered, 0));
+            if self.validates {
+                self.validate(now);
+            }
             return None;
         }
         self.flow.now = now;
@@ -28,9 +32,7 @@ impl Sender {
                 if core::mem::take(&mut self.was_idle) {
                     self.cc.on(&self.flow, Event::Life(Life::IdleRestart));
                     self.ask();
-                    if self.options.idle_restart {
-                        self.restart(now);
-                    }
+                    self.restart(now);
                 }
                 Some(self.transmit(now, seq))
             }
@@ -47,6 +49,9 @@ impl Sender {
                 }
                 if self.options.tlp {
                     self.schedule_probe();
+                }
+                if self.validates {
+                    self.validate(now);
                 }
                 self.limits.pass(now, self.decision.cwnd);
                 self.limits.set(if self.flow.phase == Phase::Open || limit == Limit::App {

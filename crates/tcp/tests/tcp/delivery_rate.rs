@@ -1,9 +1,9 @@
-//! draft-cheng-iccrg-delivery-rate-estimation: what a rate sample is.
+//! draft-ietf-ccwg-bbr: what a rate sample is.
 
 use bentpipe_cc::RateSample;
 use bentpipe_tcp::LossRecovery;
 
-use crate::script::{Fixed, Script, plain};
+use crate::script::{Fixed, MSS, Script, plain};
 
 fn samples(cc: &Fixed) -> Vec<Option<RateSample>> {
     cc.told().acks.iter().map(|a| a.rate).collect()
@@ -27,7 +27,8 @@ fn steady_stream() {
             10..20 => 1_000_000 / k,
             _ => 100_000,
         };
-        assert_eq!((sample.rate.0, sample.app_limited), (expected, false), "ACK {k}");
+        // The first flight follows the application's first write into an empty pipe.
+        assert_eq!((sample.rate.0, sample.app_limited), (expected, k < 10), "ACK {k}");
         assert_eq!(sample.prior_delivered, if k < 10 { 0 } else { (k - 9) * 1000 });
     }
 }
@@ -62,7 +63,22 @@ fn application_limited() {
     t.sends("0-9").at(100).ack(1).sends("10").at(110).ack(2).sends("11").at(120).ack(3).sends("");
     t.at(130).sack(3, &[(4, 7)]).sends("r3").at(230).ack(7).sends("r11").at(240).ack(12).idle();
     let flags: Vec<Option<bool>> = samples(&cc).iter().map(|s| s.map(|s| s.app_limited)).collect();
-    assert_eq!(flags, [Some(false), Some(false), Some(false), Some(false), Some(true), Some(true)]);
+    assert_eq!(flags, [Some(true), Some(true), Some(true), Some(true), Some(true), Some(true)]);
+}
+
+/// CheckIfApplicationLimited and GenerateRateSample: a burst that begins after everything was acknowledged is
+/// marked, whatever the pause, until more than its beginning has been delivered. So of a burst that takes two
+/// flights the second is not.
+#[test]
+fn a_burst_after_silence_is_application_limited() {
+    let cc = Fixed::new(10);
+    let mut t = Script::new(plain(LossRecovery::Sack), cc.boxed(), Some(0));
+    t.write(10 * MSS).sends("0-9").at(100).ack(10).sends("").idle();
+    t.at(105).write(10 * MSS).sends("10-19").at(205).ack(20).sends("").idle();
+    t.at(5000).write(20 * MSS).sends("20-29").at(5100).ack(25).sends("30-34").ack(30).sends("35-39");
+    t.at(5200).ack(35).ack(40).sends("").idle();
+    let flags: Vec<Option<bool>> = samples(&cc).iter().map(|s| s.map(|s| s.app_limited)).collect();
+    assert_eq!(flags, [true, true, true, true, false, false].map(Some));
 }
 
 /// Section 3.1: the first segment after everything was acknowledged starts a new interval.

@@ -1,7 +1,7 @@
 //! Which window limits the sender, and the ends of a transfer.
 
 use bentpipe_cc::{Hint, Life, PathChange, RecoveryWindow, Time};
-use bentpipe_tcp::{Limit, LossRecovery, Options, ShortSegmentSent};
+use bentpipe_tcp::{IdleRestart, Limit, LossRecovery, Options, ShortSegmentSent};
 
 use crate::script::{Fixed, MSS, Script, bytes_per_second, ms, plain, reno};
 
@@ -131,7 +131,8 @@ fn no_data_without_end_follows_a_short_segment() {
 /// here two segments. By slow start it returns to what it was, 9 segments, and grows on from there.
 #[test]
 fn after_a_long_pause_the_window_begins_anew() {
-    let options = Options { idle_restart: true, initial_window: 2.0, ..plain(LossRecovery::Sack) };
+    let options =
+        Options { idle_restart: IdleRestart::Rfc5681, initial_window: 2.0, ..plain(LossRecovery::Sack) };
     let mut t = Script::new(options, reno(8.0, f64::INFINITY), Some(0));
     t.write(8 * MSS).sends("0-7").at(100).ack(8).window(9.0, f64::INFINITY).idle();
     t.at(5000).write(40 * MSS).sends("8-9");
@@ -143,10 +144,92 @@ fn after_a_long_pause_the_window_begins_anew() {
 /// A pause shorter than the timeout changes nothing: the initial one is a second.
 #[test]
 fn after_a_short_pause_the_window_is_what_it_was() {
-    let options = Options { idle_restart: true, initial_window: 2.0, ..plain(LossRecovery::Sack) };
+    let options =
+        Options { idle_restart: IdleRestart::Rfc5681, initial_window: 2.0, ..plain(LossRecovery::Sack) };
     let mut t = Script::new(options, reno(8.0, f64::INFINITY), Some(0));
     t.write(8 * MSS).sends("0-7").at(100).ack(8).idle();
     t.at(110).write(40 * MSS).sends("8-16");
+}
+
+/// Linux, `tcp_cwnd_restart`: the window is halved for each timeout of the pause that is over, not below the
+/// initial window, and three quarters of it are the threshold. RTT and its variation of 100 and 50 ms and a
+/// least variation of 200 ms make a timeout of 300 ms; the pause counts from the last segment sent.
+#[test]
+fn as_linux_the_window_is_halved_once_per_timeout_of_a_pause() {
+    for (pause, window) in [(300, 17.0), (301, 8.0), (600, 8.0), (601, 4.0), (901, 2.0), (90_000, 2.0)] {
+        let options = Options {
+            idle_restart: IdleRestart::Linux,
+            initial_window: 2.0,
+            rto: bentpipe_tcp::RtoRule::Linux,
+            granularity: bentpipe_cc::Span(1000),
+            min_rto: ms(200),
+            ..plain(LossRecovery::Sack)
+        };
+        let mut t = Script::new(options, reno(16.0, f64::INFINITY), Some(0));
+        t.write(16 * MSS).sends("0-15").at(100).ack(16).window(17.0, f64::INFINITY).idle();
+        t.at(pause).write(40 * MSS);
+        t.sends(&format!("16-{}", 15 + window as u64)).window(window, f64::INFINITY);
+    }
+}
+
+/// The same once a loss has set a threshold: it becomes three quarters of the window, 8 / 2 + 8 / 4 = 6
+/// segments here, and the window returns there by slow start.
+#[test]
+fn as_linux_a_threshold_rises_to_three_quarters_of_the_window_before_the_pause() {
+    let options =
+        Options { idle_restart: IdleRestart::Linux, initial_window: 2.0, ..plain(LossRecovery::Sack) };
+    let mut t = Script::new(options, reno(8.0, 4.0), Some(0));
+    t.write(8 * MSS).sends("0-7").at(100).ack(8).idle();
+    t.at(20_000).write(40 * MSS).sends("8-9").window(2.0, 6.0);
+    t.at(20_100).ack(10).window(3.0, 6.0).sends("10-12");
+}
+
+/// Linux, `tcp_cwnd_application_limited`: an open sender that does not fill its window, and that has had no
+/// acknowledgement for a timeout, goes to the mean of window and use. Here a pause of 250 ms is shorter than
+/// the timeout of 300 ms, counted from the last segment, and data in flight is not acknowledged at once.
+#[test]
+fn as_linux_an_open_sender_that_does_not_fill_its_window_goes_half_way_to_its_use() {
+    let options = Options {
+        idle_restart: IdleRestart::Linux,
+        initial_window: 2.0,
+        rto: bentpipe_tcp::RtoRule::Linux,
+        granularity: bentpipe_cc::Span(1000),
+        min_rto: ms(200),
+        ..plain(LossRecovery::Sack)
+    };
+    let mut t = Script::new(options, reno(16.0, 2.0), Some(0));
+    t.write(16 * MSS).sends("0-15").at(100).ack(16).sends("").idle();
+    t.at(250).write(MSS).sends("16").window(16.06, 2.0);
+    // The last acknowledgement came at 100 ms, and three segments are out. (16 + 3) / 2 is 9 whole
+    // segments; the threshold is 8 + 4.
+    t.at(420).write(2 * MSS).sends("17-18").window(9.0, 12.0);
+    t.at(440).write(MSS).sends("19").window(9.0, 12.0);
+}
+
+/// Linux, `tcp_is_cwnd_limited`: in slow start the window grows to twice what is used, and no further.
+#[test]
+fn as_linux_slow_start_goes_on_to_twice_what_the_application_uses() {
+    let options =
+        Options { idle_restart: IdleRestart::Linux, initial_window: 4.0, ..plain(LossRecovery::Sack) };
+    let mut t = Script::new(options, reno(6.0, f64::INFINITY), Some(0));
+    let mut next = 0;
+    for (i, window) in [7.0, 8.0, 8.0, 8.0].into_iter().enumerate() {
+        t.at(500 * i as u64).write(4 * MSS).sends(&format!("{next}-{}", next + 3));
+        next += 4;
+        t.at(500 * i as u64 + 100).ack(next).window(window, f64::INFINITY).idle();
+    }
+}
+
+/// A controller that sets its window in every phase keeps it (Linux, modules with `cong_control`).
+#[test]
+fn a_controller_with_a_model_of_the_path_keeps_its_window() {
+    for idle_restart in [IdleRestart::Rfc5681, IdleRestart::Linux] {
+        let options = Options { idle_restart, initial_window: 2.0, ..plain(LossRecovery::Sack) };
+        let cc = Fixed::new(8).with(|c| c.recovery = RecoveryWindow::Controller);
+        let mut t = Script::new(options, cc.boxed(), Some(0));
+        t.write(8 * MSS).sends("0-7").at(100).ack(8).idle();
+        t.at(50_000).write(40 * MSS).sends("8-15");
+    }
 }
 
 /// The controller hears of a pause when the first segment after it is about to go out, and only if nothing
