@@ -530,6 +530,10 @@ def application(named: Sequence[str] = ()) -> typer.Typer:
 
 def main() -> None:
     """Runs the verb that the command line names."""
+    for number, word in enumerate(sys.argv[1:], start=1):
+        if not word.isprintable() and any("\udc80" <= letter <= "\udcff" for letter in word):
+            terminal.error(f"argument {number}, {ascii(word)}, is not text in UTF-8")
+            sys.exit(2)
     try:
         application(sys.argv[1:2])(prog_name="bentpipe")
     except KeyboardInterrupt:  # before or after the verb itself

@@ -58,6 +58,8 @@ def run(
     scenario = Scenario.of(scenario)
     if isinstance(pcap, str | Path):
         pcap = Capture(pcap)
+    elif pcap is not None and not isinstance(pcap, Capture):
+        raise _core.ScenarioError(f"pcap: give a path or a bp.Capture, not {pcap!r}")
     if seed is not None:
         scenario = dataclasses.replace(scenario, seed=seed)
     table = json.loads(scenario.as_written())

@@ -344,6 +344,8 @@ def find_file(given: str | Path) -> Path:
     Raises:
         ScenarioError: there is neither.
     """
+    if not str(given):
+        raise _core.ScenarioError('give a scenario: a file, - for standard input, or a name such as "geo"')
     file = Path(given)
     if file.is_file():
         return file
@@ -355,6 +357,8 @@ def find_file(given: str | Path) -> Path:
         raise _core.ScenarioError(
             f"{given} is a directory, neither a scenario file nor a result of run --out"
         )
+    if file.exists():
+        raise _core.ScenarioError(f"{given} is no regular file, so no scenario is read from it")
     if file.suffix or len(file.parts) > 1:
         raise _core.ScenarioError(f"there is no file {str(given)!r}{_near_file(file, list(known))}")
     raise _core.ScenarioError(unknown("scenario", str(given), list(known)))

@@ -520,3 +520,27 @@ def test_a_disk_that_takes_no_more_is_named_and_nothing_is_lost(scenario_file, s
     assert ran[2][1] == (read_only == "no")
     left = [p for p in after if p != "fill" and not p.startswith("study/.runs/")]
     assert left == before, "neither the earlier files nor others"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("/dev/zero", "is no regular file"), ("", "give a scenario: a file"), ("link.toml", "is no regular file")],
+)
+def test_what_is_no_file_is_called_what_it_is(tmp_path, monkeypatch, given, said):
+    monkeypatch.chdir(tmp_path)
+    Path("link.toml").symlink_to("/dev/zero")
+    assert said in refused(attack(given))
+
+
+def test_an_argument_that_is_no_text_is_refused():
+    ran = subprocess.run([*COMMAND, "run", b"\xff\xfe"], capture_output=True, text=True, check=False)
+    assert "argument 2" in refused(ran) and "UTF-8" in ran.stderr
+
+
+def test_a_capture_and_a_number_of_workers_are_checked():
+    with pytest.raises(bp.ScenarioError, match="pcap: give a path or a bp.Capture, not 3"):
+        bp.run("geo", pcap=3)
+    with pytest.raises(bp.ScenarioError, match="-1 workers"):
+        bp.run_many(["geo"], threads=-1)
+    with pytest.raises(bp.ScenarioError, match="-1 workers"):
+        bp.sweep("geo", {"flow.0.cc": ["reno"]}, seeds=1, workers=-1)

@@ -494,3 +494,17 @@ def test_a_route_is_taken_as_it_is_shown() -> None:
     shown = [*plain, *"linkdown expires 12sec congctl lock cubic".split()]
     assert routes.without(routes.clean(shown)) == plain
     assert routes.without(["default", "congctl", "bp_star", "mtu", "1400"]) == ["default", "mtu", "1400"]
+
+
+def test_a_record_that_is_not_what_its_folder_says_is_not_believed(tmp_path, monkeypatch) -> None:
+    """Its name would lead elsewhere, and its process would be ended; so would be that of another user's."""
+    monkeypatch.setenv(records.VARIABLE, str(tmp_path))
+    for name, said in (("bp_reno", "../victim"), ("bp_star", "bp_star")):
+        record = records.AttachedController(choose("reno"), pid=os.getpid(), began=1)
+        table = asdict(record)
+        table["choice"] |= {"name": said}
+        (tmp_path / name).mkdir(mode=0o700)
+        (tmp_path / name / "record.json").write_text(json.dumps(table), encoding="utf-8")
+    assert [record.choice.name for record in records.records()] == ["bp_star"]
+    os.chown(tmp_path / "bp_star" / "record.json", 65534, 65534)
+    assert records.records() == []

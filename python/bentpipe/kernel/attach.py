@@ -112,10 +112,14 @@ def attach(
         detach(record)
 
 
-def detach(record: AttachedController) -> list[str]:
-    """Takes a controller out: routes, agent, pins, record. Returns the obstacles, a line each."""
+def detach(record: AttachedController) -> list[str] | None:
+    """Takes a controller out: routes, agent, pins, record.
+
+    Returns:
+        The obstacles, a line each; None if another command has taken it out meanwhile.
+    """
     with changing():
-        return _take_out(record)
+        return _take_out(record) if record in records() else None
 
 
 def find(given: str | None) -> list[AttachedController]:

@@ -96,8 +96,9 @@ def detach_verb(
         terminal.line("nothing is attached")
     for record in there:
         trouble = _work(lambda record=record: detach(record))  # type: ignore[misc]
-        terminal.line(f"{record.choice.name} is detached")
-        for text in trouble:
+        what = "is detached" if trouble is not None else "was detached meanwhile, by another command"
+        terminal.line(f"{record.choice.name} {what}")
+        for text in trouble or ():
             terminal.error(f"warning: {text}")
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from bentpipe._core import ScenarioError
 from bentpipe.progress import State
 from bentpipe.result import flow_frame, link_frame
 from bentpipe.sweeps.case import Case, Key, portable
@@ -271,7 +272,12 @@ def work_off(
 
     Only the runs in hand are in memory. A caller that does not take all must close it, which ends the runs in
     hand. With `keep_raw` each has its result itself, so nothing is run in another process.
+
+    Raises:
+        ScenarioError: the number of workers is below 0.
     """
+    if workers < 0:
+        raise ScenarioError(f"{workers} workers cannot run anything; give 0 for one per processor, or more")
     if executor is not None:
         yield from _drive(lambda: executor, _batches(cases, numbers, executor.size, measure))
         return

@@ -54,6 +54,11 @@ struct Connection {
     acked: u64,
     /// TS.Recent of the sending end.
     recent: u32,
+    /// The time stamp of the SYN: TS.Recent of the receiving end before the first data (RFC 7323 section 4.3).
+    opened: u32,
+    /// The number and the payload of a short segment that is not the last of the flow. A subflow has one if it
+    /// brings the end of its connection.
+    short: Option<(u64, u64)>,
     /// Bytes sent so far.
     sent: u64,
 }
@@ -86,7 +91,8 @@ impl Connection {
         let most = if options.handshake { 14 } else { 0 };
         let scale = (0..most).find(|s| bytes_of_window >> s <= 0xFFFF).unwrap_or(most);
         let window = (bytes_of_window >> scale).min(0xFFFF) as u16;
-        Self { options, total: bytes.unwrap_or(u64::MAX), window, scale, acked: 0, recent: 0, sent: 0 }
+        let total = bytes.unwrap_or(u64::MAX);
+        Self { options, total, window, scale, acked: 0, recent: 0, opened: 0, short: None, sent: 0 }
     }
 
     /// Does the receive window change?
@@ -95,7 +101,9 @@ impl Connection {
     }
 
     fn bytes(&self, segments: u64) -> u64 {
-        segments.saturating_mul(u64::from(self.options.mss)).min(self.total)
+        let mss = u64::from(self.options.mss);
+        let missing = self.short.filter(|(number, _)| *number < segments).map_or(0, |(_, len)| mss - len);
+        segments.saturating_mul(mss).min(self.total).saturating_sub(missing)
     }
 }
 
@@ -188,8 +196,11 @@ impl Conversation {
     /// sent in the other direction.
     pub(crate) fn depart(&mut self, now: Time, packet: &Packet, back: u32) -> Shown {
         let data = self.data(packet);
-        if let (Some(tcp), Some((_, end))) = (&mut self.tcp, data) {
+        if let (Some(tcp), Some((from, end))) = (&mut self.tcp, data) {
             tcp.sent = tcp.sent.max(end);
+            if end - from < u64::from(tcp.options.mss) && end != tcp.total && self.back.is_none() {
+                tcp.short = Some((unwrap(packet.seq, tcp.acked), end - from));
+            }
         }
         let answers = packet.has(ACK);
         let host = &mut self.hosts[usize::from(answers)];
@@ -199,8 +210,18 @@ impl Conversation {
         Shown { id, ts: if answers { (now.0 / 1000) as u32 } else { recent }, back }
     }
 
+    /// The connection has been asked for by a SYN with this time stamp.
+    pub(crate) fn open(&mut self, ts: u32) {
+        if let Some(tcp) = &mut self.tcp {
+            (tcp.opened, tcp.recent) = (ts, ts);
+        }
+    }
+
     /// A packet arrives at the other host.
     pub(crate) fn arrive(&mut self, packet: &Packet, shown: Shown) {
+        if let (Some(tcp), Some(Signal::Syn)) = (&mut self.tcp, control::signal(packet)) {
+            tcp.opened = packet.ts;
+        }
         if let (Some(tcp), true) = (&mut self.tcp, packet.has(ACK)) {
             tcp.recent = shown.ts;
             if control::signal(packet).is_none() {
@@ -215,7 +236,7 @@ impl Conversation {
         if packet.has(ACK | PROBE) || control::signal(packet).is_some() {
             return None;
         }
-        let from = unwrap(packet.seq, tcp.acked) * u64::from(tcp.options.mss);
+        let from = tcp.bytes(unwrap(packet.seq, tcp.acked));
         if self.back.is_some() {
             // The SACK option of an acknowledgement that rides takes bytes of the packet, too.
             return Some((from, (from + u64::from(tcp.options.mss)).min(tcp.total)));
@@ -380,7 +401,9 @@ impl Conversation {
             used += 1;
         };
         let timestamp = match (packet.has(ACK), ride) {
+            (true, _) if packet.ts == 0 => Timestamp(shown.ts, tcp.opened),
             (true, _) => Timestamp(shown.ts, packet.ts),
+            (false, Some((_, ride))) if ride.tsecr == 0 => Timestamp(packet.ts, shown.ts),
             (false, Some((_, ride))) => Timestamp(packet.ts, ride.tsecr),
             (false, None) => Timestamp(packet.ts, shown.ts),
         };
