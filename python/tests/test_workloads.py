@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import statistics
 
 import polars as pl
 import pytest
@@ -243,3 +244,34 @@ def test_a_model_survives_the_way_through_a_scenario() -> None:
         flows=[bp.Flow("reno", ["sat"], traffic=traffic)],
     )
     assert bp.Scenario.of(scenario.to_dict()).flows[0].traffic == traffic
+
+
+@pytest.mark.parametrize(
+    ("cc", "link", "response", "think", "kernel_s"),
+    [
+        ("bbr", ("50 Mbit/s", "300 ms", "3.75 MB"), "2.31 MB", "5 s", 0.98),
+        ("cubic", ("50 Mbit/s", "300 ms", "3.75 MB"), "2.31 MB", "2 s", 1.90),
+        ("cubic", ("50 Mbit/s", "300 ms", "3.75 MB"), "2.31 MB", "5 s", 4.21),
+        ("bbr", ("20 Mbit/s", "150 ms", "1 MB"), "30 kB", "100 ms", 0.44),
+        ("cubic", ("20 Mbit/s", "150 ms", "1 MB"), "30 kB", "100 ms", 0.313),
+    ],
+)
+def test_responses_after_pauses_take_as_long_as_in_linux(cc, link, response, think, kernel_s) -> None:
+    """Medians of the fifth to the tenth response by the TCP of Linux 6.18 behind the emulated link."""
+    rate, delay, limit = link
+    table = {
+        "duration": "90 s",
+        "record": {"transfers": True},
+        "link": {"l": {"rate": rate, "delay": delay, "queue": {"kind": "drop-tail", "limit": limit}}},
+        "flow": [
+            {
+                "cc": cc,
+                "profile": "linux",
+                "path": ["l"],
+                "traffic": {"kind": "requests", "response": response, "think": think},
+            }
+        ],
+    }
+    transfers = bp.run(table).transfers
+    responses = transfers.filter(transfers["bytes"] > 1000)["completion_s"].to_list()
+    assert statistics.median(responses[4:10]) == pytest.approx(kernel_s, rel=0.05)

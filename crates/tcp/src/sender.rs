@@ -140,6 +140,8 @@ pub struct Sender {
     /// Segments that the application has to send in all, and the payload of the last one.
     limit: u64,
     last_len: u32,
+    /// The payload of the segment for which `gap` was found.
+    gap_len: u32,
     /// The window held the sender back while these segments were the newest.
     limited_until: u64,
     /// The round ends when this segment is delivered.
@@ -176,7 +178,7 @@ pub struct Sender {
     /// The extra segments that the controller orders, if it does.
     extras: Option<Box<Extras>>,
     /// The last pause between paced segments, and its inputs: rates change less often than segments go out.
-    gap: ((Rate, u32), Span),
+    gap: (Rate, Span),
     /// All counters except `sent`, which is the sum of the numbers used and the retransmissions.
     counters: Counters,
 }
@@ -240,7 +242,8 @@ impl Sender {
             pace_at: Time(0),
             pacing_waits: false,
             was_idle: false,
-            gap: ((Rate(0), 0), Span::ZERO),
+            gap: (Rate(0), Span::ZERO),
+            gap_len: 0,
             counters: Counters::default(),
             limits: Limits::default(),
             options,

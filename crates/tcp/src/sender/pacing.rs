@@ -11,7 +11,7 @@ impl Sender {
         match self.decision.pacing {
             Pacing::Window if !self.options.pacing => return,
             Pacing::Off => return,
-            Pacing::Rate(rate) if self.gap.0 == (rate, len) => {}
+            Pacing::Rate(rate) if self.gap.0 == rate && self.gap_len == len => {}
             _ => self.find_gap(len),
         }
         self.pace_at = self.pace_at.max(now) + self.gap.1;
@@ -22,8 +22,10 @@ impl Sender {
         let rate = self.pacing_rate();
         let gap =
             rate.map_or(Span::ZERO, |rate| Span::from_secs(f64::from(len + self.options.header) / rate));
-        let of = if let Pacing::Rate(rate) = self.decision.pacing { (rate, len) } else { (Rate(0), 0) };
-        self.gap = (of, gap);
+        (self.gap, self.gap_len) = match self.decision.pacing {
+            Pacing::Rate(rate) => ((rate, gap), len),
+            _ => ((Rate(0), gap), 0),
+        };
     }
 
     /// Must segments wait for their instant?
