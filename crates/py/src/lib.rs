@@ -287,12 +287,8 @@ impl RawResult {
 }
 
 fn plan(scenario_json: &str) -> PyResult<(Scenario, Plan)> {
-    planned(scenario_json).map_err(mistaken)
-}
-
-fn planned(scenario_json: &str) -> Result<(Scenario, Plan), bentpipe_sim::Error> {
-    let scenario = Scenario::from_json(scenario_json)?;
-    let plan = scenario.resolve()?;
+    let scenario = Scenario::from_json(scenario_json).map_err(mistaken)?;
+    let plan = scenario.resolve().map_err(mistaken)?;
     Ok((scenario, plan))
 }
 
@@ -309,12 +305,12 @@ fn clock() -> Instant {
 #[pyo3(signature = (scenario_json, controllers = None, progress = None, capture = None))]
 fn run(
     py: Python<'_>,
-    scenario_json: String,
+    scenario_json: &str,
     controllers: Option<BTreeMap<String, Py<PyAny>>>,
     progress: Option<Py<PyAny>>,
     capture: Option<(PathBuf, String, bool)>,
 ) -> PyResult<RawResult> {
-    let (scenario, plan) = aside(py, move || planned(&scenario_json))?.map_err(mistaken)?;
+    let (scenario, plan) = plan(scenario_json)?;
     let capture = capture.map(|(path, at, whole)| Capture { path, at: Place::named(&at), whole });
     let failure = Failure::default();
     let controllers = controllers.unwrap_or_default();
