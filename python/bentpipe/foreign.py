@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -180,17 +181,46 @@ def value(path: Path, given: bytes) -> Any:
     """The value of JSON from a file.
 
     Raises:
-        ScenarioError: it is damaged, or holds too many values.
+        ScenarioError: it is damaged, holds several, or too many values.
+    """
+    found = documents(path, given)
+    if len(found) > 1:
+        refuse(path, None, f"it holds {len(found):,} values of JSON one after another; it must be one")
+    return found[0]
+
+
+def documents(path: Path, given: bytes) -> list[Any]:
+    """The values of JSON that follow each other in a file: one, one on each line, or as RFC 7464 has them.
+
+    Raises:
+        ScenarioError: one is damaged, there is none, or they hold too many values.
     """
     check_count(path, sum(given.count(mark) for mark in (b",", b"[", b"{")), MOST_VALUES, "values")
     try:
-        return json.loads(given)
-    except json.JSONDecodeError as wrong:
-        refuse(path, wrong.lineno, f"the JSON is damaged: {wrong.msg}")
+        whole = given.decode("utf-8-sig")
     except UnicodeDecodeError:
         refuse(path, None, "it is neither JSON nor JSON compressed by gzip, or it is damaged")
+    found: list[Any] = []
+    decoder, at = json.JSONDecoder(), _next_value(whole, 0)
+    try:
+        while at < len(whole) or not found:
+            one, at = decoder.raw_decode(whole, at)
+            found.append(one)
+            at = _next_value(whole, at)
+    except json.JSONDecodeError as wrong:
+        refuse(path, wrong.lineno, f"the JSON is damaged: {wrong.msg}")
     except (ValueError, RecursionError) as wrong:  # a number of thousands of digits, nested without end
         refuse(path, None, f"the JSON is damaged: {wrong}")
+    return found
+
+
+_BETWEEN = re.compile(r"[ \t\r\n\x1e]*")
+
+
+def _next_value(whole: str, at: int) -> int:
+    found = _BETWEEN.match(whole, at)
+    assert found is not None
+    return found.end()
 
 
 def parquet(path: Path, key: str) -> tuple[pl.DataFrame, str | None]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bentpipe.foreign import refuse, text, value
+from bentpipe.foreign import refuse
 from bentpipe.linux import MODULES
 from bentpipe.measured.hypotheses import Count
 from bentpipe.measured.quantities import Estimate, share
@@ -26,6 +26,8 @@ _FILLED = 0.05
 _FILLING = 2
 """Intervals at the start that reflect the sender's buffer, or slow start, more than the link."""
 _LONG_S = 5.0
+_UNSEEN = 0.5
+"""Of what a sender's socket took, the least share that came through, where the file does not say."""
 _LIKE = 0.25
 """A window whose logarithm is as near to that of `SMALL_WINDOW` may have been held there by the kernel."""
 
@@ -45,26 +47,25 @@ def read(path: Path, floor_s: float | None = None) -> tuple[list[Estimate], list
     Raises:
         ScenarioError: the file is damaged, or the test failed.
     """
-    content = text(path)
-    report = dict(value(path, content.encode())) if content.lstrip().startswith("{") else {}
+    report = trace.report(path)
+    told = dict(report.content)
     try:
-        return _estimates(path, report, floor_s), _counts(path, report), _test(path, report)
+        return _estimates(report, told, floor_s), _counts(report, told), _test(report, told)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         refuse(path, None, "its start or its end is not as iperf3 writes it")
 
 
-def _estimates(path: Path, report: dict[str, Any], floor_s: float | None) -> list[Estimate]:
-    start, end = report.get("start") or {}, report.get("end") or {}
+def _estimates(report: trace.Report, told: dict[str, Any], floor_s: float | None) -> list[Estimate]:
+    path, start, end = report.path, told.get("start") or {}, told.get("end") or {}
     asked = start.get("test_start") or {}
-    if asked.get("protocol") == "UDP" and "error" not in report:
+    if report.udp and told:
         return _datagrams(path, asked, end)
-    rates = _intervals(path)
     wire = (_segment(start) + HEADERS) / _segment(start)
-    trips = _round_trips(_senders(report))
+    trips = _round_trips(_senders(report, told))
     least, _, most = trips or (0.0, 0.0, 0.0)
     swell = most - min(least, floor_s or least)
     filled = bool(least) and swell > _FILLED * least
-    rate = _rate(path, rates, report, wire, filled=filled)
+    rate = _rate(report, _received(report, told), wire, filled=filled)
     found = [rate]
     if least:
         low = max(2 * least - most, 0.0)
@@ -79,7 +80,7 @@ def _estimates(path: Path, report: dict[str, Any], floor_s: float | None) -> lis
             how = "swell of the smoothed round trip times the rate; more if the queue never was full"
             middle = room[1] if floor_s is None else room[0]
             found.append(Estimate("buffer_bytes", middle, min(room), max(room), how, path, "least"))
-    for one in _counts(path, report):
+    for one in _counts(report, told):
         _, _, high = share(one.lost, one.sent)
         how = f"at most the {one.lost} of {one.sent} segments that were sent again; queues may have "
         how += "dropped them"
@@ -87,57 +88,61 @@ def _estimates(path: Path, report: dict[str, Any], floor_s: float | None) -> lis
     return found
 
 
-def _rate(
-    path: Path, rates: NDArray[np.float64], report: dict[str, Any], wire: float, *, filled: bool
-) -> Estimate:
+def _rate(report: trace.Report, told: tuple[float, float] | None, wire: float, *, filled: bool) -> Estimate:
     """By the receiver's intervals, the best half of the test without its start; else by the receiver's sum.
 
     The sender's intervals show how a socket's buffer was filled: they are an upper end only.
     """
+    rates, by_receiver = _intervals(report)
     steady = rates[_FILLING:] if len(rates) > 2 * _FILLING else rates
     width = max(len(steady) // 2, 1)
     mean = float(np.convolve(steady, np.ones(width) / width, mode="valid").max()) * wire
-    told = _received(report)
-    whole = wire * float(told["bits_per_second"] if told else rates.mean())
-    if told and not _by_receiver(report):
-        value, low, high = whole, whole, max(whole, mean)
-        how = "what the receiver got in all, start-up included, with headers; up to the highest mean over "
-        how += f"{width} of {len(rates)} intervals of the sender"
-    else:
+    whole = wire * float(told[0] if told else rates.mean())
+    way = "of the upload, beside a download at once (--bidir): " if report.both_ways else ""
+    if by_receiver:
         value, low = mean, min(float(np.percentile(steady, 25)) * wire, mean)
         high = max(float(np.percentile(steady, 75)) * wire, mean, whole)
-        how = f"highest mean over {width} of {len(rates)} intervals in a row, with headers; the middle "
+        how = f"{way}highest mean over {width} of {len(rates)} intervals in a row, with headers; the middle "
         how += "half of them"
-    if filled:
-        return Estimate("rate_bps", value, low, high, how, path, weight=2)
-    how += "; nothing shows that the test filled the link"
-    return Estimate("rate_bps", value, low, high, how, path, "least", 1)
+    elif told:
+        value, low, high = whole, whole, max(whole, mean)
+        how = f"{way}what the receiver got in all, start-up included, with headers; up to the highest mean "
+        how += f"over {width} of {len(rates)} intervals of the sender"
+    else:
+        value, low, high = whole, _UNSEEN * whole, max(whole, mean)
+        how = f"{way}what the sender's socket took in all, with headers; what came through is not in the file"
+        return Estimate("rate_bps", value, low, high, how, report.path, "least", 0)
+    if filled and not way:
+        return Estimate("rate_bps", value, low, high, how, report.path, weight=2)
+    how += "" if filled else "; nothing shows that the test filled the link"
+    return Estimate("rate_bps", value, low, high, how, report.path, "least", 1)
 
 
-def _test(path: Path, report: dict[str, Any]) -> IperfTest | str:
-    start, end = report.get("start") or {}, report.get("end") or {}
+def _test(report: trace.Report, told: dict[str, Any]) -> IperfTest | str:
+    start, end = told.get("start") or {}, told.get("end") or {}
     asked = start.get("test_start") or {}
-    if not report:
+    if not told:
         return "a report as text does not name the algorithm; iperf3 --json does"
-    if asked.get("protocol") == "UDP":
+    if report.udp:
         return "it is by UDP"
-    if _both_ways(report):
+    if report.both_ways:
         return "it went in both directions at once"
     if asked.get("target_bitrate"):
         return "its rate was limited (iperf3 -b)"
-    told = end.get("sender_tcp_congestion") or asked.get("congestion") or ""
-    known = _algorithm(str(told))
-    received = _received(report)
+    name = end.get("sender_tcp_congestion") or asked.get("congestion") or ""
+    known = _algorithm(str(name))
+    received = _received(report, told)
     if known is None or received is None:
-        return f"the algorithm {told!r} is not known here" if told else "it does not name the algorithm"
-    rates = _intervals(path)
-    senders = _senders(report)
+        return f"the algorithm {name!r} is not known here" if name else "it does not name the algorithm"
+    rates, by_receiver = _intervals(report)
+    senders, over_time = _senders(report, told), _told(told)
+    if over_time is not None:  # a receiver has one more interval, which ends when the last data came
+        rates = rates[: len(over_time.idle)]
     resent = [one["retransmits"] for one in senders if one.get("retransmits") is not None]
     return IperfTest(
-        path, known["id"], known["label"], max(len(senders), 1), bool(asked.get("reverse")),
-        float(asked.get("omit") or 0), float(received["seconds"]), float(received["bits_per_second"]),
-        tuple(map(float, rates)), _by_receiver(report),
-        int(sum(resent)) if resent else None, _told(report), _windows(start, senders),
+        report.path, known["id"], known["label"], max(len(senders), 1), bool(asked.get("reverse")),
+        float(asked.get("omit") or 0), received[1], received[0], tuple(map(float, rates)), by_receiver,
+        int(sum(resent)) if resent else None, over_time, _windows(start, senders),
     )  # fmt: skip
 
 
@@ -189,31 +194,37 @@ def _windows(start: dict[str, Any], senders: list[dict[str, Any]]) -> tuple[int 
     return (SMALL_WINDOW, None)
 
 
-def _intervals(path: Path) -> NDArray[np.float64]:
-    """Bits per second in each interval, all streams together."""
-    return np.asarray(trace.read(path)["rate_bps"].to_numpy()[:-1], dtype=float)
+def _way(report: trace.Report) -> str | None:
+    """The direction that is taken of a test in both directions at once: that of a test without --bidir."""
+    return "up" if report.both_ways else None
 
 
-def _received(report: dict[str, Any]) -> dict[str, Any] | None:
-    """The total of the receivers in the direction of the intervals; None if not reported."""
-    found = (report.get("end") or {}).get("sum_received") or {}
-    return found if found.get("bits_per_second", 0) > 0 and found.get("seconds", 0) > 0 else None
+def _intervals(report: trace.Report) -> tuple[NDArray[np.float64], bool]:
+    """Bits per second in each interval, all streams together; and whether they are the receiver's."""
+    received = report.receiver(_way(report))
+    end = received or report.sender(_way(report))
+    assert end is not None
+    if received is None and report.udp:
+        report.refuse_senders()
+    rates = trace.intervals(report.path, end)["rate_bps"].to_numpy()[:-1]
+    return np.asarray(rates, dtype=float), received is not None
 
 
-def _by_receiver(report: dict[str, Any]) -> bool:
-    """Whether this end is the receiver, so that the intervals are the receiver's."""
-    return bool((report.get("start") or {}).get("test_start", {}).get("reverse"))
+def _received(report: trace.Report, told: dict[str, Any]) -> tuple[float, float] | None:
+    """What the receivers got in all in that direction: bits per second, seconds; None if not reported."""
+    if not told:
+        row = report.total(_way(report))
+        found = (0.0, 0.0) if row is None else (row.rate_bps, row.end_s - row.begin_s)
+    else:
+        end = (told.get("end") or {}).get("sum_received") or {}
+        found = float(end.get("bits_per_second", 0)), float(end.get("seconds", 0))
+    return found if min(found) > 0 else None
 
 
-def _senders(report: dict[str, Any]) -> list[dict[str, Any]]:
+def _senders(report: trace.Report, told: dict[str, Any]) -> list[dict[str, Any]]:
     """The senders' statistics of each stream; in a test in both directions, those of the client."""
-    senders = [one.get("sender") or {} for one in (report.get("end") or {}).get("streams") or []]
-    return [one for one in senders if one.get("sender", True)] if _both_ways(report) else senders
-
-
-def _both_ways(report: dict[str, Any]) -> bool:
-    """Whether both ends sent at once (iperf3 --bidir)."""
-    return "sum_sent_bidir_reverse" in (report.get("end") or {})
+    senders = [one.get("sender") or {} for one in (told.get("end") or {}).get("streams") or []]
+    return [one for one in senders if one.get("sender", True)] if report.both_ways else senders
 
 
 def _round_trips(senders: list[dict[str, Any]]) -> tuple[float, float, float] | None:
@@ -226,13 +237,13 @@ def _round_trips(senders: list[dict[str, Any]]) -> tuple[float, float, float] | 
     return least, mean, most
 
 
-def _counts(path: Path, report: dict[str, Any]) -> list[Count]:
-    start, end = report.get("start") or {}, report.get("end") or {}
+def _counts(report: trace.Report, told: dict[str, Any]) -> list[Count]:
+    path, start, end = report.path, told.get("start") or {}, told.get("end") or {}
     if (start.get("test_start") or {}).get("protocol") == "UDP":
         total = end.get("sum") or {}
         sent, lost = int(total.get("packets") or 0), int(total.get("lost_packets") or 0)
         return [Count(lost, sent, float(total.get("seconds") or 1), path)] if sent else []
-    senders = _senders(report)
+    senders = _senders(report, told)
     sent = sum(one.get("bytes") or 0 for one in senders)
     resent = sum(one.get("retransmits") or 0 for one in senders)
     if not sent:

@@ -47,7 +47,9 @@ def import_verb(
     ] = None,
     buffer: Annotated[str | None, option("SIZE", 'nuttcp: the buffer of the sender, "1 MiB".')] = None,
     test: Annotated[int | None, option("N", "conext23, autobahn: one of the tests.", min=1)] = None,
-    direction: Annotated[str | None, option("NAME", "autobahn: down (the default) or up.")] = None,
+    direction: Annotated[
+        str | None, option("NAME", "autobahn: down (the default) or up; iperf3 --bidir: one of them.")
+    ] = None,
     outage: Annotated[
         str | None, option("TIME", 'ping, irtt, hypatia: lost for longer is dark; default "1 s".')
     ] = None,

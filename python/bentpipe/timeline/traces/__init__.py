@@ -49,8 +49,8 @@ def read_trace(path: str | Path, format: str, **options: Any) -> pl.DataFrame:
         format: one of `FORMATS`.
         options: those of the format: `bin_s` (mahimahi, leoreplayer), `stream` (iperf3), `buffer_bytes`
             (nuttcp), `interval_s` (ping, leoreplayer), `outage_s` (ping, irtt, hypatia), `columns` (csv),
-            `pair` (hypatia), `test` (conext23, autobahn), `direction` (autobahn: "down" or "up"), and `gap_s`
-            (all but mahimahi, leoreplayer and dish), in seconds.
+            `pair` (hypatia), `test` (conext23, autobahn), `direction` (iperf3, autobahn: "down" or "up"), and
+            `gap_s` (all but mahimahi, leoreplayer and dish), in seconds.
 
     Raises:
         ScenarioError: the format is unknown, an option is not its own, or the file is damaged; the message
