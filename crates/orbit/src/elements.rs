@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use sgp4::chrono::NaiveDateTime;
+use sgp4::chrono::{Datelike, NaiveDateTime};
 use sgp4::{Constants, Elements, Orbit, WGS72};
 
 use crate::error::OrbitError;
+use crate::request::YEARS;
 use crate::satellites::Satellite;
 
 /// Characters of a message about a value, which may have millions.
@@ -226,6 +227,10 @@ fn satellites(found: Vec<(usize, Elements)>, file: &str) -> Result<Vec<Satellite
 
 fn satellite(elements: &Elements) -> Result<Satellite, String> {
     const TO_RADIANS: f64 = std::f64::consts::PI / 180.0;
+    if !YEARS.contains(&elements.datetime.year()) {
+        let (first, last, at) = (YEARS.start, YEARS.end - 1, elements.datetime);
+        return Err(format!("EPOCH: {at} is not in the years {first} to {last}"));
+    }
     let orbit = Orbit::from_kozai_elements(
         &WGS72,
         elements.inclination * TO_RADIANS,
@@ -329,6 +334,21 @@ mod tests {
             "x, line 2: INCLINATION: invalid float literal"
         );
         assert_eq!(message(read_omm("NAME\n", Notation::Kvn, "x")), "x, line 1: it is not NAME = VALUE");
+    }
+
+    #[test]
+    fn an_epoch_beyond_the_clock_is_named_with_its_line() {
+        for year in ["0000", "1600", "1956", "2200", "9999"] {
+            let text = CSV.replace("2020-07-12", &format!("{year}-07-12"));
+            let said = message(read_omm(&text, Notation::Csv, "x"));
+            let wanted =
+                format!("x, line 2: EPOCH: {year}-07-12 21:16:01.000416 is not in the years 1957 to 2199");
+            assert_eq!(said, wanted);
+        }
+        for year in ["1957", "2199"] {
+            let text = CSV.replace("2020-07-12", &format!("{year}-07-12"));
+            assert_eq!(read_omm(&text, Notation::Csv, "x").expect("elements").len(), 1);
+        }
     }
 
     #[test]

@@ -286,6 +286,9 @@ fn unknown_shell(name: &str) -> OrbitError {
     OrbitError::Request(format!("satellites.shell: no shell is called {name:?}; {hint}"))
 }
 
+/// Years of instants: from the first satellite on, and within the 292 years of nanoseconds around 2000.
+pub(crate) const YEARS: std::ops::Range<i32> = 1957..2200;
+
 /// Reads an instant of UTC: `2000-01-01T00:00:00Z`, with a fraction or a space if need be, or a day alone.
 pub(crate) fn read_epoch(text: &str, key: &str) -> Result<NaiveDateTime, OrbitError> {
     let bare = text.trim().trim_end_matches(['Z', 'z']).replacen(' ', "T", 1);
@@ -296,7 +299,7 @@ pub(crate) fn read_epoch(text: &str, key: &str) -> Result<NaiveDateTime, OrbitEr
                 .map(|day| day.and_hms_opt(0, 0, 0).expect("midnight exists"))
         });
     match instant {
-        Ok(at) if (1957..2200).contains(&at.year()) => Ok(at),
+        Ok(at) if YEARS.contains(&at.year()) => Ok(at),
         _ => wrong(format!(
             "{key} is {text:?}, but must be an instant of UTC such as \"2026-05-01T12:00:00Z\""
         )),
