@@ -495,7 +495,8 @@ def _change(base: Scenario, *, rate: Any, rtt: Any, ber: Any, per: Any, buffer: 
 
 def _compared(result: dict[str, Any], flows: int) -> list[dict[str, Any]]:
     """The flows that are compared, each once: parts of one do not count beside the whole."""
-    return each_once(result["flows"])[:flows]
+    rows = each_once(result["flows"])
+    return rows[: 2 * flows if rows[0]["name"].endswith("/there") else flows]
 
 
 def _goodput(result: dict[str, Any], flows: int) -> float:

@@ -64,6 +64,11 @@ class Way:
         return self.kind in ("built in", "module", "attach")
 
     @property
+    def in_linux(self) -> bool:
+        """Whether Linux itself has it, built in or as a module."""
+        return self.kind in ("built in", "module")
+
+    @property
     def effort(self) -> int:
         """Its rank by ease of installation: 0 is already present."""
         return KINDS.index(self.kind)

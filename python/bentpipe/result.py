@@ -32,8 +32,11 @@ _Row = TypeVar("_Row", bound=Mapping[str, Any])
 
 
 def each_once(flows: Iterable[_Row]) -> list[_Row]:
-    """The rows of flows without `PARTS`: behind a relay a flow is where its data arrives."""
-    return [flow for flow in flows if flow["half"] not in PARTS]
+    """The rows of flows without `PARTS`: behind a relay a flow is where its data arrives.
+
+    Of a connection whose both ends write, both directions carry data of their own.
+    """
+    return [flow for flow in flows if flow["half"] not in PARTS or flow["name"].endswith("/there")]
 
 
 _FLOWS = (

@@ -57,6 +57,17 @@ def test_acknowledgements_of_paced_data_ride() -> None:
     assert abs(there_alone) < 20 and abs(back_alone) < 20
 
 
+def test_a_comparison_has_the_data_of_both_ends() -> None:
+    there, back = result(both_ways=True).json["flows"]
+    scenario = bp.Scenario(
+        links={"sat": bp.Link(rate="10 Mbit/s", delay="20 ms", queue=bp.DropTail("100 packets"))},
+        flows=[bp.Flow("reno", path=["sat"], both_ways=True)],
+        duration="20 s",
+    )
+    found = bp.compare(scenario, ["reno"], whole=True, seeds=1)
+    assert found["goodput_bps"][0] == pytest.approx(there["goodput_bps"] + back["goodput_bps"], rel=1e-6)
+
+
 def test_what_rides_is_no_duplicate() -> None:
     # RFC 5681 section 2. Every pure acknowledgement is followed by data that repeats its number; nothing is
     # lost, so nothing is sent again, though NewReno counts duplicates.

@@ -31,6 +31,8 @@ QUEUE_LEAST_S = 0.05
 """... if it is at least this long. Conversation suffers from less (ITU-T G.114 allows 150 ms in all)."""
 
 
+LATER = " after start-up"
+"""The window of drops and queues: the losses of a whole run are another number."""
 RISK = 1 / 3
 """Over measured links an algorithm is flagged if it is reckless with more than this probability: it
 breaks a rule on this share of the possible links, or the mean over them and its error make it as likely."""
@@ -39,10 +41,14 @@ _DOUBT = NormalDist().inv_cdf(1 - RISK)
 
 @dataclass(frozen=True)
 class Flag:
-    """One reason not to recommend an algorithm: its kind, and one clause with the numbers."""
+    """One reason not to recommend an algorithm: its kind, a clause with the numbers, and the bound."""
 
     kind: str
     text: str
+    bound: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text}{f'; the bound is {self.bound}' if self.bound else ''}"
 
 
 def flags(
@@ -64,7 +70,8 @@ def flags(
     found = []
     if endless and (_drops(ours, theirs) or often == "own_loss"):
         lost, usual = _percent(ours["own_loss"]), _percent(theirs["own_loss"])
-        found.append(Flag("loss", f"it drops {lost} of its packets at the queue, CUBIC {usual}"))
+        text = f"it drops {lost} of its packets at the queue{LATER}, CUBIC {usual}"
+        found.append(Flag("loss", text, _percent(max(LOSS_LEAST, LOSS_TIMES * theirs["own_loss"]))))
     room = cubic.mean("cubic_bps") >= HARM_LEAST_SHARE * max(
         (t.mean("goodput_bps") for t in all_trials.values()), default=math.nan
     )
@@ -72,10 +79,13 @@ def flags(
     if shared and room and _harms(ours, doubt):
         harm = _percent(ours["harm_cubic"])
         more = "" if _harms(ours, 0.0) else ", perhaps more than half"
-        found.append(Flag("harm", f"a CUBIC flow beside it loses {harm} of its goodput{more}"))
+        text = f"a CUBIC flow beside it loses {harm} of its goodput{more}"
+        found.append(Flag("harm", text, _percent(HARM_MOST)))
     if endless and (_waits(ours, theirs) or often == "queue_p50_s"):
         waits, usual = (f"{1e3 * values['queue_p50_s']:.0f}" for values in (ours, theirs))
-        found.append(Flag("queue", f"half of its packets wait {waits} ms or more, CUBIC's {usual}"))
+        text = f"half of its packets wait {waits} ms or more, CUBIC's {usual}"
+        most_s = max(QUEUE_LEAST_S, QUEUE_TIMES * theirs["queue_p50_s"])
+        found.append(Flag("queue", text, f"{1e3 * most_s:.0f} ms"))
     return found
 
 

@@ -119,6 +119,7 @@ def advise(
     worked = None
     if measured:
         question, worked = _weighed(question, measured, limit_s, tell, exact=exact)
+        asked, left = question.candidates(cc)
         begun = time.monotonic()  # the race has its budget, however long weighing took
     race = Race(question, asked, left, tell)
     run_s = None if duration is None else seconds(duration, "duration")
@@ -161,6 +162,7 @@ def _weighed(
     over = dataclasses.replace(
         question, link=Link(rate=middle["rate"], delay=f"{seconds(middle['rtt'], 'rtt') / 2:.9g} s"),
         name=title(found, spans), notes=notes, draws=found.draws,
+        tests=[(test.cc, test.goodput_bps) for test in told.tests],
     )  # fmt: skip
     return over, f"{found.effort * usual_s:.9g} s" if found.effort < 1 else None
 

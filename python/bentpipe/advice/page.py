@@ -11,8 +11,8 @@ from bentpipe.pages import Axis, Badge, Curve, Hyperlink, Page, Prose, Snippet
 
 COSTS = (
     ("queue_p95_s", "Queue, p95, ms", 1e3),
-    ("loss", "Lost, %", 100.0),
-    ("resent", "Retransmitted, %", 100.0),
+    ("loss", "Lost in all, %", 100.0),
+    ("resent", "Retransmitted in all, %", 100.0),
     ("startup_s", "Start-up, s", 1.0),
     ("file_s", f"{FILE}, s", 1.0),
     ("jain", "Jain's index", 1.0),
@@ -158,9 +158,10 @@ def _costs(page: Page, advice: Advice) -> None:
     page.section(
         "What each costs",
         [
-            "Queue: round-trip time above the least one, 95th percentile. Start-up: until goodput is at 90 % "
-            f"of what it will be. {FILE}: one file on the idle link. CUBIC or Reno beside it: one flow"
-            " beside one of the algorithm, against one beside its own kind.",
+            "Queue: round-trip time above the least one, 95th percentile, after start-up. Lost and "
+            "retransmitted: of the packets of the whole run, start-up included. Start-up: until goodput is "
+            f"at 90 % of what it will be. {FILE}: one file on the idle link. CUBIC or Reno beside it: one "
+            "flow beside one of the algorithm, against one beside its own kind.",
         ],
     )
     rows: list[list[Prose]] = []
@@ -179,12 +180,15 @@ def _flagged(page: Page, advice: Advice) -> None:
         return
     page.section(
         "Fast and reckless",
-        ["These take what they have from others or from the link itself. They are in no group."],
+        [
+            "These take what they have from others or from the link itself. They are in no group. Drops and "
+            "queues are those after start-up."
+        ],
     )
     rows: list[list[Prose]] = []
     for row in advice.rows():
         if row["flags"]:
-            rows.append([row["label"], "; ".join(flag["text"] for flag in row["flags"])])
+            rows.append([row["label"], "; ".join(map(str, advice.flagged[row["cc"]]))])
     page.table(["Algorithm", "Why"], rows)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.advice import open_ends
+from bentpipe.advice.judged import JudgedFlows, Payload, rows_of, with_controllers
 from bentpipe.comparison import _change, _named, alone, base_and_model, relays
 from bentpipe.controller import named_algorithm
 from bentpipe.models import Bulk, Flow, Link, Record
@@ -81,6 +83,9 @@ class Candidate:
     cc: Any = field(compare=False)
 
 
+_CUBIC = Candidate("cubic", "CUBIC", "cubic")
+
+
 @dataclass(frozen=True)
 class Question:
     """The question.
@@ -98,6 +103,7 @@ class Question:
         seed: of the first run.
         name: display name of the link.
         notes: more assumptions to state, such as where estimates come from.
+        tests: the transfers among the measurements, (algorithm, bit/s received).
         draws: links that are consistent with the measurements; run n is over the n-th, cyclically. They
             already include `spans`, which take precedence over measurements.
     """
@@ -114,6 +120,7 @@ class Question:
     seed: int = 1
     name: str = ""
     notes: Sequence[str] = ()
+    tests: Sequence[tuple[str, float]] = ()
     draws: Sequence[Draw] = ()
 
     def loaded(self) -> Question:
@@ -149,7 +156,7 @@ class Question:
                 "a scenario is played as it stands; rate, rtt, per, ber, buffer, timeline, flows and "
                 "competing need a link"
             )
-        self.alone(Candidate("cubic", "CUBIC", "cubic"), 0, 1.0).check()
+        self.alone(_CUBIC, 0, 1.0).check()
 
     @property
     def title(self) -> str:
@@ -191,11 +198,38 @@ class Question:
         )
 
     @cached_property
-    def crossed(self) -> set[tuple[str, str]]:
-        """The directions that data of the algorithm's flows crosses, as ("sat", "forward")."""
-        _, model = self.link_of(0)
-        named = (name.partition("/") for name in model.path or ())
-        return {(link, direction or "forward") for link, _, direction in named}
+    def played(self) -> list[Flow]:
+        """The flows of the runs of an algorithm alone; the first takes the algorithm."""
+        return list(self.alone(_CUBIC, 0, 1.0).flows)
+
+    @cached_property
+    def judges(self) -> list[int]:
+        """The numbers of those that are judged: of a whole scenario all that a controller steers."""
+        return with_controllers(self.played) if self.whole else [0]
+
+    @property
+    def connections(self) -> int:
+        """The number of judged connections; a source of many that come and go is one."""
+        return sum(rows_of(self.played[i]) for i in self.judges)
+
+    def judged(self, result: Mapping[str, Any]) -> JudgedFlows:
+        """The judged flows of a run of an algorithm alone."""
+        return JudgedFlows.of(self.played, result, self.judges)
+
+    def judged_pair(self, result: Mapping[str, Any]) -> JudgedFlows:
+        """The two flows of a run of an algorithm beside a rival."""
+        return JudgedFlows.of(self._pair, result, (0, 1))
+
+    @cached_property
+    def _pair(self) -> list[Flow]:
+        return list(self.beside(_CUBIC, "cubic", 0, 1.0).flows)
+
+    @cached_property
+    def payload(self) -> Payload:
+        """The payload of the segments of the algorithm's flows; of the default controller's."""
+        flow = json.loads(self.alone(_CUBIC, 0, 1.0).to_json())["flow"][0]
+        payload, header = (int(flow[key].split()[0]) for key in ("mss", "header"))
+        return Payload(payload, payload + header)
 
     @property
     def unplayed(self) -> list[Flow]:
@@ -208,10 +242,11 @@ class Question:
         """The algorithms to judge, those in Linux first; and those left out, with the reasons.
 
         Args:
-            chosen: names, "FILE.py:CLASS" or `Controller` subclasses; none for all that are registered.
+            chosen: names, "FILE.py:CLASS" or `Controller` subclasses; none for all that are registered. Those
+                of the measured transfers are judged, too.
         """
         if chosen:
-            every = [_candidate(one) for one in (*chosen, *RIVALS)]
+            every = [_candidate(one) for one in (*chosen, *RIVALS, *(cc for cc, _ in self.tests))]
             return list({one.id: one for one in every}.values()), []
         from bentpipe.linux import MODULES
 

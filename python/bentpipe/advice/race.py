@@ -123,7 +123,10 @@ class Race:
         return trials.comparable(self.trials(), self.question)
 
     def finalists(self) -> list[str]:
-        """The best that stay in the race, and CUBIC and Reno."""
+        """The best that stay in the race, CUBIC and Reno, and the algorithms of measured transfers.
+
+        Of the reckless, the best of all and the best in Linux itself.
+        """
         known, goal = self.compared(), self.question.goal
         flagged = flags.all_flags(known, self.question)
         fine = ranking.order({one: known[one] for one in known if one not in flagged}, goal)
@@ -131,6 +134,10 @@ class Race:
         ahead = [one for one in fine if one not in self.left]
         had = [one for one in fine if linux.way(one).had]
         chosen = {*ahead[:FINALISTS], *reckless[: FINALISTS // 4], *had[: FINALISTS // 4], *RIVALS}
+        chosen |= {
+            *[one for one in reckless if linux.way(one).in_linux][:1],
+            *(cc for cc, _ in self.question.tests),
+        }
         return [one for one in (*fine, *reckless) if one in chosen]
 
     def _race(self, plan: Schedule, budget: Budget) -> int:

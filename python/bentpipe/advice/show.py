@@ -10,7 +10,7 @@ from bentpipe.advice.verdict import Advice
 from bentpipe.units import milliseconds, percent
 
 _RECKLESS = {
-    "loss": "drops at the queue, several times CUBIC's",
+    "loss": "drops at the queue after start-up, several times CUBIC's",
     "harm": "a CUBIC flow beside it loses most",
     "queue": "a standing queue, much longer than CUBIC's",
 }
@@ -43,13 +43,16 @@ def show(advice: Advice) -> None:
             console.print(f"  In the kernel: {terminal.plain(lack)}.")
     goal = GOALS[advice.question.goal]
     rows = advice.final_rows()
-    best = terminal.table("", ["", "~algorithm", goal.head, "seeds", "~had", "~reckless by"])
+    several = advice.question.connections > 1
+    jain = ["Jain"] if several else []
+    best = terminal.table("", ["", "~algorithm", goal.head, *jain, "seeds", "~had", "~reckless by"])
     costs = []
     for row in rows:
         best.add_row(
             "" if row["rank"] is None else f"{row['rank']}{'=' if row['tied'] else ''}",
             terminal.plain(row["label"]),
             _number(advice.trials[row["cc"]].of(goal.quantity), goal.scale),
+            *([_hundredths(row, "jain")] if several else []),
             str(row["seeds"]),
             linux.in_a_word(row["cc"]),
             ", ".join(flag["kind"] for flag in row["flags"]),
@@ -74,6 +77,11 @@ def show(advice: Advice) -> None:
     console.print(best)
     terminal.show_table("What each costs (means)", _COSTS, costs)
     terminal.line("=: tied with others of that number. Had: how Linux gets it.")
+    if several:
+        terminal.line(
+            f"Jain: fairness between the {advice.question.connections} flows, 1 if all have the same."
+        )
+    console.print("Queue: after start-up. Lost, resent: of the packets of the whole run, start-up included.")
     kinds = {flag["kind"] for row in rows for flag in row["flags"]}
     for kind in (kind for kind in _RECKLESS if kind in kinds):
         terminal.line(f"Reckless by {kind}: {_RECKLESS[kind]}.")
@@ -103,6 +111,11 @@ def _centre(row: dict[str, Any], name: str) -> float | None:
 def _seconds(row: dict[str, Any], name: str) -> str:
     value = _centre(row, name)
     return "-" if value is None else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+def _hundredths(row: dict[str, Any], name: str) -> str:
+    value = _centre(row, name)
+    return "-" if value is None else f"{value:.2f}"
 
 
 def _percent(row: dict[str, Any], name: str) -> str:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from bentpipe import _core, measures, stats
+from bentpipe.advice.judged import STEADY, Floats, JudgedFlows, after, steady_goodput
 from bentpipe.advice.question import RIVALS, Candidate, Question
 from bentpipe.advice.schedule import Budget
 from bentpipe.result import each_once
@@ -20,16 +20,10 @@ from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.engine import work_off
 from bentpipe.sweeps.execution import Ran
 
-Floats = NDArray[np.float64]
-
 ROLES = ("alone", *RIVALS, "file")
 """The roles in which an algorithm is run."""
 REACHED = 0.9
 """Start-up is over when goodput reaches this share of its mean over the second half of the run."""
-STEADY = 0.5
-"""Long-run quantities are measured after this share of the run."""
-_END = (1.0 - STEADY) / 5
-
 FILE_S = 300.0
 """A file that takes longer is not finished: its time is missing."""
 
@@ -145,7 +139,7 @@ def measured(question: Question, role: str, ran: Ran) -> dict[str, float]:
             done = each_once(result["flows"])[0]["completion_s"]
             return {"file_s": math.nan if done is None else done}
         case _:
-            own, other = _pair(result, ran.trace)
+            own, other = _pair(question, result, ran.trace, ran.link_trace)
             return {f"beside_{role}_bps": own, f"{role}_bps": other}
 
 
@@ -166,45 +160,26 @@ def harm(trials: Mapping[str, Trials]) -> None:
             ]
 
 
-def startup(t: Floats, delivered: Floats, rtt_s: float) -> float:
+def startup(t: Floats, came: Floats, rtt_s: float) -> float:
     """Seconds until goodput is at its final level: `REACHED` of its mean over the second half of the run.
 
     Goodput is averaged over two round trips, because acknowledgements come in bursts. NaN if it never is.
 
     Args:
         t: instants of the trace, seconds.
-        delivered: bytes delivered until then, of all flows.
+        came: bytes that had arrived until then, of all flows.
         rtt_s: the round-trip time without queues.
     """
     if len(t) < 3 or not rtt_s > 0:
         return math.nan
-    wanted = REACHED * steady_goodput(t, delivered) / 8
+    wanted = REACHED * steady_goodput(t, came) / 8
     if not wanted > 0:
         return math.nan
     window = max(2 * rtt_s, 2 * float(t[1] - t[0]))
     ends = t[t >= window]
-    rates = (np.interp(ends, t, delivered) - np.interp(ends - window, t, delivered)) / window
+    rates = (np.interp(ends, t, came) - np.interp(ends - window, t, came)) / window
     reached = np.flatnonzero(rates >= wanted)
     return float(ends[reached[0]]) if reached.size else math.nan
-
-
-def steady_goodput(t: Floats, delivered: Floats) -> float:
-    """Bits per second after start-up: over the run after its first `STEADY`. 0 without a trace.
-
-    Bytes behind a hole are delivered at once when it is filled, which may move a round trip's worth over
-    either end. So the mean of the first fifth of that time is compared with the mean of the last.
-
-    Args:
-        t: instants of the trace, seconds.
-        delivered: bytes delivered until then, of all flows.
-    """
-    if len(t) < 2:
-        return 0.0
-    end = float(t[-1])
-    first = (t >= STEADY * end) & (t <= (STEADY + _END) * end)
-    last = t >= (1.0 - _END) * end
-    span = float(t[last].mean() - t[first].mean())
-    return 8 * float(delivered[last].mean() - delivered[first].mean()) / span if span > 0 else 0.0
 
 
 def _case(question: Question, one: Wanted, run_s: float) -> Case:
@@ -226,69 +201,46 @@ def _alone(
     trace: pl.DataFrame | None,
     link_trace: pl.DataFrame | None,
 ) -> dict[str, float]:
-    count = 1 if question.whole else question.flows
-    flows = each_once(result["flows"])[:count]
+    judged = question.judged(result)
+    flows = judged.connections
     lost, resent = measures.lost(flows), measures.resent(flows)
-    rows = _rows_of(trace, [f["name"] for f in flows])
-    t, delivered = _delivered(rows)
+    rows = judged.trace_of(trace)
+    t, came = judged.arrivals(rows, link_trace, question.payload)
     rtt_min_s = least_rtt_s(result)
     begin = STEADY if question.endless else 0.0
-    trips = _after(rows, begin)["rtt_s"].drop_nans().drop_nulls().to_numpy() if rows.height else np.empty(0)
-    whole = math.fsum(f["goodput_bps"] for f in flows)
+    waits = judged.waits(after(rows, begin)) if rows.height else np.empty(0)
+    p50_s, p95_s = np.percentile(waits, (50, 95)) if waits.size else (math.nan, math.nan)
+
+    def goodput(some: JudgedFlows) -> float:
+        if not question.endless:
+            return some.goodput(result["simulated_s"])
+        return steady_goodput(*some.arrivals(some.trace_of(trace), link_trace, question.payload))
+
+    first = judged.only(0)
     return {
-        "goodput_bps": steady_goodput(t, delivered) if question.endless else whole,
+        "goodput_bps": steady_goodput(t, came) if question.endless else goodput(judged),
+        "first_flow_bps": goodput(first) if len(judged.flows) > 1 else math.nan,
         "jain": stats.jain(f["goodput_bps"] for f in flows),
         "rtt_min_s": rtt_min_s,
-        "rtt_p50_s": float(np.percentile(trips, 50)) if trips.size else math.nan,
-        "rtt_p95_s": float(np.percentile(trips, 95)) if trips.size else math.nan,
+        "rtt_p50_s": rtt_min_s + float(p50_s),
+        "rtt_p95_s": rtt_min_s + float(p95_s),
         "loss": math.nan if lost is None else lost,
-        "own_loss": _own_loss(question, link_trace, begin),
+        "own_loss": judged.own_loss(link_trace, begin),
         "resent": math.nan if resent is None else resent,
-        "startup_s": startup(t, delivered, rtt_min_s),
+        "startup_s": startup(t, came, rtt_min_s),
     }
 
 
-def _rows_of(trace: pl.DataFrame | None, names: Sequence[str]) -> pl.DataFrame:
-    """The rows of a trace that are of these flows."""
-    if trace is None or trace.height == 0:
-        return pl.DataFrame()
-    return trace.filter(pl.col("flow").is_in(list(names)))
-
-
-def _after(rows: pl.DataFrame, share: float) -> pl.DataFrame:
-    """The rows after this share of the run."""
-    return rows.filter(pl.col("t_s") >= share * pl.col("t_s").max())
-
-
-def _delivered(rows: pl.DataFrame) -> tuple[Floats, Floats]:
-    """Instants of a trace, and the bytes that its flows have delivered by then."""
-    if rows.height == 0:
-        return np.empty(0), np.empty(0)
-    together = rows.group_by("t_s").agg(pl.col("delivered_bytes").sum()).sort("t_s")
-    return together["t_s"].to_numpy(), together["delivered_bytes"].to_numpy().astype(float)
-
-
-def _own_loss(question: Question, links: pl.DataFrame | None, begin: float) -> float:
-    """Drops at queues after this share of the run, as a share of arrivals at the busiest queue."""
-    if links is None or links.height == 0:
-        return math.nan
-    names = ["/".join(direction) for direction in question.crossed]
-    rows = _after(links.filter(pl.col("link").is_in(names)), begin).sort("t_s")
-    span = rows.group_by("link").agg(
-        (pl.col(name).last() - pl.col(name).first()).cast(pl.Float64).alias(name)
-        for name in ("delivered_packets", "dropped_packets", "dropped_queue")
-    )
-    came = (span["delivered_packets"] + span["dropped_packets"]).max()
-    return float(span["dropped_queue"].sum()) / came if isinstance(came, float) and came > 0 else 0.0
-
-
-def _pair(result: Mapping[str, Any], trace: pl.DataFrame | None) -> tuple[float, float]:
+def _pair(
+    question: Question, result: Mapping[str, Any], trace: pl.DataFrame | None, links: pl.DataFrame | None
+) -> tuple[float, float]:
     """Goodput after start-up of the flow that is asked about, and of its rival."""
-    by_name = {
-        f["name"].removesuffix(f"/{f['half']}"): steady_goodput(*_delivered(_rows_of(trace, [f["name"]])))
-        for f in each_once(result["flows"])
-    }
-    return by_name["asked"], by_name["rival"]
+    pair = question.judged_pair(result)
+    own, other = (
+        steady_goodput(*one.arrivals(one.trace_of(trace), links, question.payload))
+        for one in (pair.only(0), pair.only(1))
+    )
+    return own, other
 
 
 def least_rtt_s(result: Mapping[str, Any]) -> float:

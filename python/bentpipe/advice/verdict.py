@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +28,9 @@ are less certain, it must be a tie (`ranking.SAME`)."""
 OPEN = 0.1
 """If another available algorithm may be better by more than this share, the answer is open."""
 QUANTITIES = (
-    "goodput_bps", "jain", "queue_p50_s", "queue_p95_s", "loss", "own_loss", "resent", "startup_s", "file_s",
-    "beside_cubic_bps", "cubic_bps", "beside_reno_bps", "reno_bps", "worse_bps", "harm_cubic", "harm_reno",
+    "goodput_bps", "first_flow_bps", "jain", "queue_p50_s", "queue_p95_s", "loss", "own_loss", "resent",
+    "startup_s", "file_s", "beside_cubic_bps", "cubic_bps", "beside_reno_bps", "reno_bps", "worse_bps",
+    "harm_cubic", "harm_reno",
 )  # fmt: skip
 """The quantities of an answer. None is below 0."""
 MOST = dict.fromkeys(("jain", "loss", "own_loss", "harm_cubic", "harm_reno"), 1.0)
@@ -98,7 +100,7 @@ class Advice:
     @property
     def recommended_in_linux(self) -> str | None:
         """The same among those that are built into Linux or are modules of it."""
-        return self._of(self._fine(lambda way: way.kind in ("built in", "module")))
+        return self._of(self._fine(lambda way: way.in_linux))
 
     @cached_property
     def compared(self) -> Mapping[str, Trials]:
@@ -109,6 +111,8 @@ class Advice:
     def doubts(self) -> list[str]:
         """The reasons why the answer is still open, as clauses; empty if the runs decide it."""
         found = []
+        if self.silent:
+            found.append("nothing arrived after start-up in any run")
         if len(self.trials) < self.asked:
             found.append(f"the time was enough for {len(self.trials)} of {self.asked} algorithms")
         if self.plan.run_s < 0.95 * LEAST_TRIPS * self.rtt_s:
@@ -120,7 +124,33 @@ class Advice:
             )
         if self.interrupted:
             found.append("it was interrupted")
-        return found or [*self._rivals(), *self._perhaps_harmless()]
+        if found:
+            return found
+        open_ones = (
+            self.perhaps_harmless(self.recommended, lambda way: way.had) if self.question.draws else []
+        )
+        labels = [self.trials[one].candidate.label for one in open_ones[:1]]
+        perhaps = [
+            f"{label} has much more, and may take less than half from a CUBIC flow beside it"
+            for label in labels
+        ]
+        return [*self._rivals(), *perhaps]
+
+    @property
+    def silent(self) -> bool:
+        """Whether no algorithm has brought anything in the measured time."""
+        came = [value for one in self.trials.values() for value in one.of("goodput_bps")]
+        return bool(came) and not any(came)
+
+    @property
+    def doubtful_in_linux(self) -> list[str]:
+        """Algorithms of Linux that may be better than the one named for Linux: their harm is not known."""
+        return self.perhaps_harmless(self.recommended_in_linux, lambda way: way.in_linux)
+
+    @property
+    def too_little_time(self) -> bool:
+        """Whether the time was not enough for all algorithms, or for more than a seed or two."""
+        return len(self.trials) < self.asked or self.plan.seeds < LEAST_SEEDS
 
     def _rivals(self) -> list[str]:
         """Available algorithms that are as good by their means, and may yet be better by more than `OPEN`."""
@@ -141,26 +171,38 @@ class Advice:
         label = self.trials[most].candidate.label
         return [f"{label}{more} may be better by up to {gain}"]
 
-    def _perhaps_harmless(self) -> list[str]:
-        """Over measured links: the best that is flagged for harm alone, which its interval leaves open.
+    def perhaps_harmless(self, chosen: str | None, wanted: Callable[[Way], bool]) -> list[str]:
+        """Those that are flagged for harm alone, which its interval leaves open; the best first.
 
-        It must be better than the recommended one by more than `OPEN`, with confidence.
+        They are better than the chosen one by more than `OPEN`, with confidence.
         """
-        chosen, goal = self.recommended, self.question.goal
-        if chosen is None or not self.question.draws:
+        goal = self.question.goal
+        if chosen is None:
             return []
         leads = {
             one: ranking.lead(self.compared[one], self.compared[chosen], goal, ranking.LIKELY)[0]
             for one, flags in self.flagged.items()
             if {flag.kind for flag in flags} == {"harm"}
-            and linux.way(one).had
+            and wanted(linux.way(one))
             and stats.interval(self.trials[one].of("harm_cubic"), least=0.0, most=1.0).low <= HARM_MOST
         }
-        best = max(leads, key=lambda one: leads[one], default=None)
-        if best is None or not leads[best] > OPEN:
-            return []
-        label = self.trials[best].candidate.label
-        return [f"{label} has much more, and may take less than half from a CUBIC flow beside it"]
+        return sorted((one for one in leads if leads[one] > OPEN), key=lambda one: -leads[one])
+
+    @cached_property
+    def to_avoid(self) -> list[str]:
+        """The flagged that somebody might take: as good as the answer, or as the one of Linux.
+
+        Those that Linux has come first, then the best. Those of measured transfers have their own sentence.
+        """
+        goal, tested = self.question.goal, {cc for cc, _ in self.question.tests}
+        ranked = ranking.order({one: self.compared[one] for one in self.flagged}, goal)
+
+        def tempts(one: str) -> bool:
+            other = self.recommended_in_linux if linux.way(one).in_linux else self.recommended
+            return other is None or ranking.as_good(self.compared[one], self.compared[other], goal)
+
+        named = [one for one in ranked if one not in tested and tempts(one)]
+        return sorted(named, key=lambda one: not linux.way(one).in_linux)
 
     @cached_property
     def _unflagged(self) -> Mapping[str, Trials]:
@@ -173,10 +215,14 @@ class Advice:
         return ranking.fast_enough(self._unflagged)
 
     def _fine(self, wanted: Callable[[Way], bool]) -> list[str]:
-        """The unflagged algorithms that are obtained in such a way, the best first."""
+        """The unflagged algorithms that are obtained in such a way, the best first.
+
+        One that brings nothing is none of them.
+        """
         fine = self._unflagged
         ranked = ranking.order(fine, self.question.goal)
-        return [one for one in ranked if wanted(linux.way(one)) and fine[one].of(self._quantity)]
+        there = [one for one in ranked if fine[one].of(self._quantity) and fine[one].mean("goodput_bps") != 0]
+        return [one for one in there if wanted(linux.way(one))]
 
     def _is_beaten(self, one: str, others: Sequence[str]) -> bool:
         """Whether it left the race, clearly behind another in their common seeds. Its mean is over fewer."""
@@ -231,8 +277,8 @@ class Advice:
         return [self._row(rank, one) for rank, one in [*ranked, *reckless]]
 
     def final_rows(self) -> list[dict[str, Any]]:
-        """The rows of `finalists`, and of the best that Linux itself has."""
-        shown = {*self.finalists, self.recommended_in_linux}
+        """The rows of `finalists`, of the best that Linux itself has, and of those that are named."""
+        shown = {*self.finalists, self.recommended_in_linux, *(cc for cc, _ in self.question.tests)}
         return [row for row in self.rows() if row["cc"] in shown]
 
     def sentences(self) -> list[str]:
@@ -252,12 +298,15 @@ class Advice:
             "doubts": self.doubts,
             "recommended": chosen,
             "recommended_in_linux": self.recommended_in_linux,
+            "doubtful_in_linux": self.doubtful_in_linux,
             "best": self.best,
             "question": self.question.title,
             "goal": self.question.goal,
             "goal_means": GOALS[self.question.goal].means,
             "plan": str(self.plan),
             "interrupted": self.interrupted,
+            "connections": self.question.connections,
+            "measured": [{"cc": cc, "received_bps": bps} for cc, bps in self.question.tests],
             "groups": [list(group) for group in self.groups],
             "algorithms": self.rows(),
             "assumptions": list(self.assumptions),
@@ -306,7 +355,7 @@ class Advice:
             "how": way.text,
             "lacks": list(way.lacks),
             "commands": list(way.commands),
-            "flags": [{"kind": flag.kind, "text": flag.text} for flag in self.flagged.get(one, ())],
+            "flags": [dataclasses.asdict(flag) for flag in self.flagged.get(one, ())],
             **{name: _object(trials.of(name), MOST.get(name)) for name in QUANTITIES},
         }
 

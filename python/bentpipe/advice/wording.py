@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import linux, stats
-from bentpipe.advice import open_ends, ranking
+from bentpipe.advice import open_ends
+from bentpipe.advice.flags import HARM_MOST
 from bentpipe.advice.question import GOALS, Question
 from bentpipe.units import digits
 
@@ -33,16 +35,22 @@ _PLAYED = {"buffer": False, "loss": False}
 def sentences(advice: Advice) -> list[str]:
     """The sentences: the recommendation, better but unavailable ones, equally good ones, ones to avoid."""
     chosen = advice.recommended
+    if advice.silent:
+        return [
+            f"Nothing can be recommended: in a run of {advice.plan.run_s:g} s nothing arrives after its "
+            "first half. --for changes the length."
+        ]
     if chosen is None:
-        return ["Nothing can be recommended: each algorithm takes what it has from others or from the link."]
-    doubts = advice.doubts
-    said = [f"Not yet known: {' and '.join(doubts)}; --thorough tells more."] if doubts else []
-    said.append(_use(advice, chosen))
+        none = "Nothing can be recommended: each algorithm takes what it has from others or from the link."
+        return [none, *_measured(advice), *_reckless(advice)]
+    said = [*_doubts(advice), _use(advice, chosen)]
+    said += _parts(advice, chosen)
     said += _ends(advice, chosen)
     if advice.question.draws and advice.question.goal == "throughput":
         said.append(_shares(advice, chosen))
-    if linux.way(chosen).kind == "attach" and (plain := advice.recommended_in_linux) is not None:
-        said.append(f"Of what Linux itself has, {_label(advice, plain)} is best: {_got(advice, plain)}.")
+    if linux.way(chosen).kind == "attach":
+        said += _of_linux(advice)
+    said += _measured(advice)
     said += _beyond_reach(advice, chosen)
     ties = [one for one in advice.group_of(chosen) if one != chosen and linux.way(one).had]
     if ties:
@@ -51,7 +59,102 @@ def sentences(advice: Advice) -> list[str]:
     if _relayed(advice.question.link_of(0)[1].relay):
         other = "bentpipe compare with --relay none,cubic,hybla,bbr"
         said.append(f"They send as far as the relay; for what the relay sends with: {other} on this link.")
-    return [*said, *_reckless(advice, chosen)]
+    return [*said, *_reckless(advice)]
+
+
+def _doubts(advice: Advice) -> list[str]:
+    """Why it is not yet known, and what would make it known."""
+    if not advice.doubts:
+        return []
+    more = "--thorough tells more"
+    if advice.too_little_time:
+        more = (
+            "judge only the names that matter (--cc cubic,bbr,hybla), give a longer --budget, or --thorough"
+        )
+    return [f"Not yet known: {' and '.join(advice.doubts)}; {more}."]
+
+
+def _parts(advice: Advice, chosen: str) -> list[str]:
+    """What all flows together have, flow by flow, if there are several."""
+    count, trials = advice.question.connections, advice.trials[chosen]
+    if count < 2 or not trials.of("jain"):
+        return []
+    said = f"That is the sum of {count} flows; Jain's index of their goodputs is {trials.mean('jain'):.2f}"
+    if trials.of("first_flow_bps"):
+        first = digits(trials.mean("first_flow_bps") / 1e6, 3)
+        said += f", and the first, which takes the algorithm, has {first} Mbit/s of it"
+    return [f"{said}."]
+
+
+def _of_linux(advice: Advice) -> list[str]:
+    """The best that Linux has, where the recommended one is put into it; and who may be better."""
+    plain = advice.recommended_in_linux
+    if plain is None:
+        return []
+    perhaps = advice.doubtful_in_linux
+    said = f"Of what Linux itself has, {_label(advice, plain)} is best"
+    if not perhaps:
+        return [f"{said}: {_got(advice, plain)}."]
+    one = perhaps[0]
+    better = f"{_label(advice, one)} has {_got(advice, one, of_what=False)}, and {_harm(advice, one)}"
+    return [f"{said} so far: {_got(advice, plain)}. {better}."]
+
+
+def _harm(advice: Advice, one: str) -> str:
+    """Its harm with its interval, where that contains the bound."""
+    found = stats.interval(advice.trials[one].of("harm_cubic"), least=0.0, most=1.0)
+    ends = (
+        ""
+        if math.isnan(found.low)
+        else f", {100 * found.low:.0f} to {100 * found.high:.0f} % with 95 % confidence"
+    )
+    return (
+        f"it is not known whether a CUBIC flow beside it loses more than {100 * HARM_MOST:.0f} % "
+        f"({100 * found.centre:.0f} % in {found.n} runs{ends})"
+    )
+
+
+def _measured(advice: Advice) -> list[str]:
+    """What each measured transfer received, what its algorithm gets here, and why it is in or out."""
+    received: dict[str, list[float]] = {}
+    for cc, bps in advice.question.tests:
+        received.setdefault(cc, []).append(bps)
+    said = []
+    for cc, rates in received.items():
+        if cc not in advice.trials:
+            continue
+        label, got = _label(advice, cc), " and ".join(digits(bps / 1e6, 3) for bps in rates)
+        transfers = "transfer" if len(rates) == 1 else "transfers"
+        here = (
+            _got(advice, cc)
+            if advice.trials[cc].of(GOALS[advice.question.goal].quantity)
+            else "nothing known"
+        )
+        fate = _fate(advice, cc)
+        said.append(
+            f"Your {transfers} by {label} received {got} Mbit/s. Simulated, {label} has {here}, and {fate}."
+        )
+    return said
+
+
+def _fate(advice: Advice, one: str) -> str:
+    """Why an algorithm is recommended or not."""
+    chosen = advice.recommended
+    if one == chosen:
+        return "is recommended"
+    if one in advice.flagged:
+        open_one = one in {*advice.doubtful_in_linux, *advice.perhaps_harmless(chosen, lambda way: way.had)}
+        why = _harm(advice, one) if open_one else "; ".join(map(str, advice.flagged[one]))
+        return f"is not recommended: {why}"
+    if chosen is None:
+        return "is not recommended"
+    if one in advice.left:
+        return f"left the race after {advice.left[one]} seeds, clearly behind the best"
+    if one in advice.group_of(chosen):
+        return f"is tied with {_label(advice, chosen)}"
+    if advice.as_good(one, chosen):
+        return f"is as good as {_label(advice, chosen)}"
+    return f"is behind {_label(advice, chosen)}"
 
 
 def _use(advice: Advice, one: str) -> str:
@@ -110,21 +213,20 @@ def _beyond_reach(advice: Advice, chosen: str) -> list[str]:
     return [f"{_label(advice, best)} would be better, {_got(advice, best)}, but {linux.way(best).text}."]
 
 
-def _reckless(advice: Advice, chosen: str) -> list[str]:
-    """The equally good algorithms, and those that must not be used."""
-    goal = advice.question.goal
-    faster = [
-        one
-        for one in ranking.order({n: advice.compared[n] for n in advice.flagged}, goal)
-        if ranking.as_good(advice.compared[one], advice.compared[chosen], goal)
-    ]
-    if not faster:
+def _reckless(advice: Advice) -> list[str]:
+    """The fast ones that must not be used, each with its number, its reason and the bound."""
+    named = advice.to_avoid[:_NAMED]
+    if not named:
         return []
-    names = [_label(advice, one) for one in faster]
-    why = advice.flagged[faster[0]][0].text
-    if len(faster) == 1:
-        return [f"Do not use {names[0]}, good as it looks: {why}."]
-    return [f"Do not use {_some(names, 'or')}, good as they look. {names[0]}: {why}."]
+    got = {one: _got(advice, one, of_what=False) for one in named}
+    if len(named) == 1:
+        one = named[0]
+        flag = advice.flagged[one][0]
+        return [f"Do not use {_label(advice, one)}, good as it looks: it has {got[one]}, but {flag}."]
+    each = [f"{_label(advice, one)} ({got[one]}): {advice.flagged[one][0]}" for one in named]
+    more = len(advice.to_avoid) - len(named)
+    rest = f" {more} more are in the table." if more else ""
+    return [f"Do not use these, good as they look. {'. '.join(each)}.{rest}"]
 
 
 def _got(advice: Advice, one: str, *, of_what: bool = True) -> str:
@@ -185,7 +287,11 @@ def assumptions(question: Question, made: Schedule, rtt_s: float) -> list[str]:
     )
     flows = f"{question.flows} flows" if question.flows > 1 else "one flow"
     if question.whole:
-        said.append("The scenario is played as it is; its first flow takes each algorithm.")
+        judged = f"all its {question.connections} flows together" if question.connections > 1 else "its flow"
+        said.append(
+            "The scenario is played as it is; its first flow takes each algorithm. Goodput, delay and losses "
+            f"are those of {judged}."
+        )
     elif question.endless:
         said.append(f"Goodput is that of {flows} with data to send all the time.")
     else:
@@ -196,7 +302,10 @@ def assumptions(question: Question, made: Schedule, rtt_s: float) -> list[str]:
     said += _unplayed(question)
     said += _relayed(model.relay)
     lasts = f"A run lasts {made.run_s:g} s of simulated time, {round(made.run_s / rtt_s):,} round trips."
-    half = "Goodput, queueing delay and drops are those of its second half: start-up has a column of its own."
+    half = (
+        "Goodput, queueing delay and drops at the queue are those of its second half: start-up has a column "
+        "of its own. Lost and resent packets are those of the whole run."
+    )
     said.append(f"{lasts} {half}" if question.endless else lasts)
     said += _windows(question, made)
     said += [f"Beside them are {count} flows of {cc} all the time." for cc, count in question.competing]
