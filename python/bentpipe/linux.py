@@ -8,6 +8,7 @@ what else can be attached, and which features the kernel then lacks (docs/kernel
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,9 @@ MODULES = {
     "dctcp": "tcp_dctcp",
 }
 """By the id of an algorithm: "built in", or the name of its kernel module. Linux has no others."""
+_BUFFERS = {"tcp_rmem": (4096, 131_072, 6_291_456), "tcp_wmem": (4096, 16_384, 4_194_304)}
+"""The least, the first and the largest buffer of a socket, as Linux has them with enough memory
+(Documentation/networking/ip-sysctl.rst)."""
 _OPTIONS = {"highspeed": "HSTCP"}
 """Modules whose names differ from those of their options."""
 
@@ -90,6 +94,23 @@ def way(cc: str) -> Way:
     if entry["uses_receiver"] and entry["header"]:
         return Way("simulation", "needs a receiver that works out the rate, which Linux does not have")
     return Way("attach", "by bentpipe kernel attach", [_attach(cc)], _core.kernel_gaps(cc))
+
+
+def sysctl(cc: str, bdp_bytes: float) -> list[str]:
+    """The lines of a file in /etc/sysctl.d that make an algorithm and its buffers the default.
+
+    Linux offers half of a receive buffer as window, so the buffers are twice the bandwidth-delay product.
+    What Linux has without the file is left out.
+    """
+    found = way(cc)
+    lines = []
+    if found.in_linux and cc != "cubic":
+        lines.append(found.commands[-1].removeprefix("sysctl -w ").replace("=", " = "))
+    wanted = 2 * bdp_bytes
+    for name, (least, usual, most) in _BUFFERS.items():
+        if wanted > most:
+            lines.append(f"net.ipv4.{name} = {least} {usual} {math.ceil(wanted / 1e5) * 100_000}")
+    return lines
 
 
 def in_a_word(cc: str) -> str:

@@ -106,7 +106,7 @@ def test_nothing_arrived_is_no_answer(cli: Any, tmp_path: Path) -> None:
     shown = json.loads(cli(*asks, "--json").stdout)
     assert shown["recommended"] is None and shown["known"] is False
     done = cli(*asks)
-    assert done.stdout.startswith("Nothing can be recommended: in a run of 30 s nothing arrives")
+    assert done.stdout.startswith("Nothing can be recommended: in runs of 30 s nothing arrives")
     assert "0 Mbit/s" not in done.stdout.split("\n\n")[0]
 
 

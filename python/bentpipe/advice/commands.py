@@ -28,7 +28,7 @@ def advise_verb(
         Text,
         option(
             "NAME|FILE",
-            "Instead: a whole scenario, whose first flow takes each algorithm.",
+            "Instead: a whole scenario. Its first flow takes each algorithm; all flows are judged.",
             completes=completion.scenarios,
         ),
     ] = None,

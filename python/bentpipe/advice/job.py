@@ -63,7 +63,8 @@ def advise(
     Args:
         link: a shipped scenario's name, a TOML file, a `Link` or a `Scenario`: its links and its unresponsive
             traffic. Or leave it out, and give rate and rtt.
-        scenario: instead, a whole scenario; its first flow takes each algorithm in turn.
+        scenario: instead, a whole scenario; its first flow takes each algorithm in turn, and all its flows
+            with a controller are judged together.
         measured: instead, files of measurements of the link (iperf3, ping, irtt, pcap; docs/advise.md).
         rate: "20 Mbit/s", or a range "15 Mbit/s..25 Mbit/s". The next four may be ranges, too.
         rtt: round-trip time without queues, "600 ms".
@@ -232,6 +233,7 @@ def _judged(race: Race, repeat: str) -> Advice:
         command=repeat,
         rtt_s=race.rtt_s,
         interrupted=race.interrupted,
+        warnings=race.warnings,
     )
 
 

@@ -166,6 +166,22 @@ class JudgedFlows:
             dropped += sum(lost for _, lost in there)
         return dropped / came if came > 0 else 0.0
 
+    def window(self, links: pl.DataFrame | None) -> float:
+        """Bandwidth-delay product of a connection, bytes: of subflows the sum of rates by the longest path.
+
+        The rates are the highest of each path's narrowest link.
+        """
+        if links is None or links.height == 0:
+            return math.nan
+        most = dict(links.group_by("link").agg(pl.col("rate_bps").max()).iter_rows())
+        paths = [way for flow in self.flows for way in ways(flow)]
+        rates = [min(most.get("/".join(way), math.inf) for way in path) for path in paths if path]
+        names = tuple(str(row["name"]) for row in self.connections)
+        trips = [row["rtt_min_s"] for name, row in self.parts.items() if name.startswith(names)]
+        longest = max((trip for trip in trips if trip), default=math.nan)
+        both = any(flow.both_ways for flow in self.flows)
+        return float((max(rates) if both else sum(rates)) * longest / 8)
+
     def arrivals(
         self, rows: pl.DataFrame, links: pl.DataFrame | None, payload: Payload
     ) -> tuple[Floats, Floats]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from bentpipe import _core, linux, registry, stats
 from bentpipe.advice.question import FILE, GOALS
 from bentpipe.advice.verdict import MOST, Advice
+from bentpipe.advice.wording import keeping
 from bentpipe.pages import Axis, Badge, Curve, Hyperlink, Page, Prose, Snippet
 
 COSTS = (
@@ -61,22 +62,26 @@ def _turning_on(page: Page, advice: Advice) -> None:
             ["Linux has CUBIC unless somebody changed it; this shows what a machine uses:"],
         )
         page.command("sysctl net.ipv4.tcp_congestion_control")
-        return
-    page.paragraphs(
-        f"To turn {label} on in Linux, as root on the machine that sends (for downloads, the server):"
-    )
-    page.command("\n".join(way.commands))
+    else:
+        page.paragraphs(
+            f"To turn {label} on in Linux, as root on the machine that sends (for downloads, the server):"
+        )
+        page.command("\n".join(way.commands))
+    head, lines = keeping(advice)
+    if lines:
+        page.paragraphs(head)
+        page.command("\n".join(lines))
     if way.kind == "attach":
         page.bullets([f"In the kernel: {lack}." for lack in way.lacks])
-        return
-    page.paragraphs(
-        [
-            f"In the kernel it is {linux.where(chosen)}. Not every distribution builds each module; ",
-            Snippet("sysctl net.ipv4.tcp_available_congestion_control"),
-            " lists those that are loaded.",
-        ],
-        small=True,
-    )
+    elif chosen != "cubic":
+        page.paragraphs(
+            [
+                f"In the kernel it is {linux.where(chosen)}. Not every distribution builds each module; ",
+                Snippet("sysctl net.ipv4.tcp_available_congestion_control"),
+                " lists those that are loaded.",
+            ],
+            small=True,
+        )
 
 
 def _ranked(page: Page, advice: Advice) -> None:

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.advice import open_ends
-from bentpipe.advice.judged import JudgedFlows, Payload, rows_of, with_controllers
+from bentpipe.advice.judged import (
+    Direction,
+    JudgedFlows,
+    Payload,
+    opposite,
+    rows_of,
+    ways,
+    with_controllers,
+)
 from bentpipe.comparison import _change, _named, alone, base_and_model, relays
 from bentpipe.controller import named_algorithm
 from bentpipe.models import Bulk, Flow, Link, Record
@@ -32,6 +40,8 @@ FILE = "2 MB"
 """The file whose completion time is measured."""
 RIVALS = ("cubic", "reno")
 """The algorithms beside which each algorithm is run."""
+CURE = "fq-codel"
+"""The queue that lets acknowledgements pass the data of others."""
 _FOR_HANDOVERS = {"satcp": "CUBIC", "leocc": "BBR"}
 _BY_HAND = "scps-rate"
 """An algorithm without congestion control: it sends at the rate that its operator sets."""
@@ -227,9 +237,35 @@ class Question:
     @cached_property
     def payload(self) -> Payload:
         """The payload of the segments of the algorithm's flows; of the default controller's."""
-        flow = json.loads(self.alone(_CUBIC, 0, 1.0).to_json())["flow"][0]
+        flow = self._written_out["flow"][0]
         payload, header = (int(flow[key].split()[0]) for key in ("mss", "header"))
         return Payload(payload, payload + header)
+
+    @cached_property
+    def _written_out(self) -> dict[str, Any]:
+        """The scenario of a run, with its defaults."""
+        found: dict[str, Any] = json.loads(self.alone(_CUBIC, 0, 1.0).to_json())
+        return found
+
+    @cached_property
+    def blocked(self) -> list[Direction]:
+        """The drop-tail queues in which the first flow's acknowledgements wait behind data of others."""
+        first, *others = self.played
+        if first.ack_path is not None:
+            return []
+        back = [opposite(way) for path in ways(first) for way in path]
+        data = {
+            way
+            for flow in [*others, *([first] if first.both_ways else [])]
+            for path in ways(flow)
+            for way in path
+        }
+
+        def kind(way: Direction) -> str:
+            link = self._written_out["link"][way[0]]
+            return str((link if way[1] == "forward" else link["reverse"])["queue"]["kind"])
+
+        return [way for way in dict.fromkeys(back) if way in data and kind(way) == "drop-tail"]
 
     @property
     def unplayed(self) -> list[Flow]:
@@ -277,6 +313,17 @@ class Question:
             if self.flows > 1 or rivals:
                 flow.start_jitter = model.start_jitter or _JITTER
         return self._play(base, [flow, *rivals], n, duration_s, record=True)
+
+    def cured(self, one: Candidate, n: int, duration_s: float) -> Scenario:
+        """The same with `CURE` in place of the queues that are `blocked`."""
+        found = self.alone(one, n, duration_s)
+        for name, direction in self.blocked:
+            link = found.links[name]
+            if direction == "forward":
+                link.queue = {"kind": CURE}
+            else:
+                link.reverse = {**(link.reverse or {}), "queue": {"kind": CURE}}
+        return found
 
     def beside(self, one: Candidate, rival: str, n: int, duration_s: float) -> Scenario:
         """Run `n` of one flow of the algorithm and one of the rival."""

@@ -44,6 +44,7 @@ class Race:
         left: algorithms that dropped out, by id, with the number of seeds they had.
         plan: the plan as it was carried out.
         interrupted: whether the user stopped it.
+        warnings: of the simulator, on CUBIC's first run alone.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Race:
         self.left: dict[str, int] = {}
         self.plan = Schedule(len(self.asked), 1, 1.0, 0)
         self.interrupted = False
+        self.warnings: list[str] = []
         self._tell = tell
         self._found: dict[tuple[str, str], list[dict[str, float]]] = {}
 
@@ -111,7 +113,7 @@ class Race:
         floors = self._floors()
         found = {}
         for one in self.asked:
-            rows = {role: self._found.get((one.id, role), []) for role in trials.ROLES}
+            rows = {role: self._found.get((one.id, role), []) for role in (*trials.ROLES, trials.CURED)}
             if rows[GOALS[self.question.goal].roles[0]]:
                 found[one.id] = Trials(one, _values(rows, floors))
         if all(rival in found for rival in RIVALS):
@@ -288,6 +290,8 @@ class Race:
                 for role in trials.ROLES
                 if len(self._found.get((one.id, role), ())) <= n and role != "alone"
             ]
+            if self.question.blocked:
+                wanted += [Wanted(one, trials.CURED, n) for one in chosen if one.id == "cubic"]
             told = partial(
                 self._told, f"what the best {len(chosen)} cost", n * len(wanted), plan.costs * len(wanted)
             )
@@ -311,13 +315,16 @@ class Race:
         """
         least = len(RIVALS) * len(GOALS[self.question.goal].roles) if partly and needed else 0
         found, self.interrupted = trials.run_all(
-            self.question, wanted, self.plan.run_s, budget, needed=least, progress=told
+            self.question, wanted, self.plan.run_s, budget, needed=least, progress=told, warn=self._warned
         )
         missing = {one.candidate.id for one in wanted if one not in found}
         for one in wanted:
             if not missing or (partly and one.candidate.id not in missing):
                 self._found.setdefault((one.candidate.id, one.role), []).append(found[one])
         return not missing
+
+    def _warned(self, lines: Sequence[str]) -> None:
+        self.warnings = list(lines)
 
     def _floors(self) -> list[float]:
         """The least round-trip time that any algorithm saw, seed by seed."""

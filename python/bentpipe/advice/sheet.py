@@ -10,6 +10,7 @@ from bentpipe import _core, extras, linux, registry, stats
 from bentpipe.advice.page import COSTS
 from bentpipe.advice.question import GOALS
 from bentpipe.advice.verdict import Advice
+from bentpipe.advice.wording import keeping
 from bentpipe.registry import unknown
 from bentpipe.units import digits
 
@@ -83,6 +84,11 @@ def _sheet(advice: Advice, figure: bytes, paper: str, size: float) -> FPDF:
     if commands := linux.way(advice.recommended).commands if advice.recommended else []:
         _text(pdf, "To turn it on, as root on the machine that sends", 1.1 * size, bold=True)
         _text(pdf, "\n".join(commands), 0.9 * size)
+        pdf.ln(1)
+    head, lines = keeping(advice)
+    if lines:
+        _text(pdf, head, 1.1 * size, bold=True)
+        _text(pdf, "\n".join(lines), 0.9 * size)
         pdf.ln(1)
     _text(pdf, "What it rests on", 1.1 * size, bold=True)
     for sentence in advice.assumptions:

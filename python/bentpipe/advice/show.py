@@ -7,6 +7,7 @@ from typing import Any
 from bentpipe import linux, stats, terminal
 from bentpipe.advice.question import FILE, GOALS
 from bentpipe.advice.verdict import Advice
+from bentpipe.advice.wording import keeping
 from bentpipe.units import milliseconds, percent
 
 _RECKLESS = {
@@ -41,6 +42,11 @@ def show(advice: Advice) -> None:
             terminal.line(f"  {command}")
         for lack in way.lacks:
             console.print(f"  In the kernel: {terminal.plain(lack)}.")
+    head, lines = keeping(advice)
+    if lines:
+        console.print(head)
+        for line in lines:
+            terminal.line(f"  {line}")
     goal = GOALS[advice.question.goal]
     rows = advice.final_rows()
     several = advice.question.connections > 1

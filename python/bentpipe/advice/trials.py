@@ -22,6 +22,8 @@ from bentpipe.sweeps.execution import Ran
 
 ROLES = ("alone", *RIVALS, "file")
 """The roles in which an algorithm is run."""
+CURED = "cured"
+"""The role in which CUBIC is run, too, where acknowledgements wait behind data (`Question.blocked`)."""
 REACHED = 0.9
 """Start-up is over when goodput reaches this share of its mean over the second half of the run."""
 FILE_S = 300.0
@@ -43,10 +45,12 @@ class Trials:
     Quantities, in SI units. After start-up, that is over the second half of the run (the whole run, if the
     flows do not have data all the time): goodput_bps (all of its flows together), queue_p50_s and queue_p95_s
     (RTT over the least of that seed), own_loss (dropped at a queue, of arrivals there). Over the whole run:
-    jain (between its flows), loss (lost of sent data packets), resent (retransmitted, of sent), startup_s. Of
+    jain (between its flows), loss (lost of sent data packets), resent (retransmitted, of sent), startup_s,
+    bdp_bytes (`JudgedFlows.window` of a connection of the algorithm). Of
     a file: file_s. Of two flows, after start-up: beside_cubic_bps (its own goodput), cubic_bps (that of the
     rival), beside_reno_bps, reno_bps, worse_bps (the lower of both, mean over the two rivals), harm_cubic
-    and harm_reno. Roles may have been run with different numbers of seeds.
+    and harm_reno. Of CUBIC where `Question.blocked` has queues: cured_bps, its goodput_bps with other queues
+    there. Roles may have been run with different numbers of seeds.
     """
 
     candidate: Candidate
@@ -93,6 +97,7 @@ def run_all(
     *,
     needed: int = 0,
     progress: Callable[[int], None] | None = None,
+    warn: Callable[[Sequence[str]], None] | None = None,
 ) -> tuple[dict[Wanted, dict[str, float]], bool]:
     """Makes these runs and measures them; also returns whether the user interrupted.
 
@@ -103,6 +108,7 @@ def run_all(
         budget: charged with their work; if it is late, the finished runs are returned.
         needed: this number of the first runs is made however late it is.
         progress: called with the number of runs that are done.
+        warn: called with the simulator's warnings on CUBIC's first run alone.
 
     Raises:
         ControllerError: an algorithm failed.
@@ -119,6 +125,8 @@ def run_all(
                     if ran.error is not None:
                         raise _core.ControllerError(f"{one.candidate.label} failed: {ran.error}")
                     found[one] = measured(question, one.role, ran)
+                    if warn is not None and (one.candidate.id, one.role, one.n) == ("cubic", "alone", 0):
+                        warn(ran.result["warnings"])
                     budget.spend(ran.result["packets"])
                 if progress is not None and some:
                     progress(len(found))
@@ -135,6 +143,9 @@ def measured(question: Question, role: str, ran: Ran) -> dict[str, float]:
     match role:
         case "alone":
             return _alone(question, result, ran.trace, ran.link_trace)
+        case "cured":
+            found = _alone(question, result, ran.trace, ran.link_trace)
+            return {"cured_bps": found["goodput_bps"]}
         case "file":
             done = each_once(result["flows"])[0]["completion_s"]
             return {"file_s": math.nan if done is None else done}
@@ -186,6 +197,8 @@ def _case(question: Question, one: Wanted, run_s: float) -> Case:
     match one.role:
         case "alone":
             scenario = question.alone(one.candidate, one.n, run_s)
+        case "cured":
+            scenario = question.cured(one.candidate, one.n, run_s)
         case "file":
             scenario = question.file(one.candidate, one.n, max(run_s, FILE_S))
         case _:
@@ -228,6 +241,7 @@ def _alone(
         "own_loss": judged.own_loss(link_trace, begin),
         "resent": math.nan if resent is None else resent,
         "startup_s": startup(t, came, rtt_min_s),
+        "bdp_bytes": first.window(link_trace),
     }
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core, linux, stats
 from bentpipe.advice import ranking
 from bentpipe.advice.flags import HARM_MOST, Flag
-from bentpipe.advice.question import GOALS, Question
+from bentpipe.advice.question import CURE, GOALS, Question
 from bentpipe.advice.schedule import LEAST_SEEDS, LEAST_TRIPS, Schedule
 from bentpipe.advice.trials import Trials, comparable
 from bentpipe.linux import Way
@@ -55,6 +55,7 @@ class Advice:
         command: the command that repeats it.
         rtt_s: the least round-trip time seen, seconds.
         interrupted: whether it was stopped before all runs were done.
+        warnings: of the simulator, on CUBIC's first run alone.
     """
 
     question: Question
@@ -70,6 +71,7 @@ class Advice:
     command: str
     rtt_s: float
     interrupted: bool = False
+    warnings: Sequence[str] = ()
 
     def __repr__(self) -> str:
         return f"Advice({' '.join(self.sentences()[:1])})"
@@ -138,14 +140,45 @@ class Advice:
 
     @property
     def silent(self) -> bool:
-        """Whether no algorithm has brought anything in the measured time."""
-        came = [value for one in self.trials.values() for value in one.of("goodput_bps")]
-        return bool(came) and not any(came)
+        """Whether no algorithm has brought anything in the measured time, or anything of what is compared."""
+        goal = GOALS[self.question.goal]
+        names = ("goodput_bps", goal.quantity) if goal.more else ("goodput_bps",)
+        came = [[value for one in self.trials.values() for value in one.of(name)] for name in names]
+        return any(values and not any(values) for values in came)
 
     @property
     def doubtful_in_linux(self) -> list[str]:
         """Algorithms of Linux that may be better than the one named for Linux: their harm is not known."""
         return self.perhaps_harmless(self.recommended_in_linux, lambda way: way.in_linux)
+
+    @property
+    def cure(self) -> dict[str, Any] | None:
+        """The queues in which acknowledgements wait behind data, and what CUBIC has with others there.
+
+        `worth` says whether that is more than any algorithm has without, by more than `OPEN`. None if
+        there are no such queues, or it was not measured.
+        """
+        cured = self.trials["cubic"].of("cured_bps") if "cubic" in self.trials else []
+        if not cured:
+            return None
+        best = max(
+            (one.mean("goodput_bps") for one in self.trials.values() if one.of("goodput_bps")), default=0.0
+        )
+        found = _object(cured, None)
+        assert found is not None
+        return {
+            "directions": ["/".join(way) for way in self.question.blocked],
+            "queue": CURE,
+            "cc": "cubic",
+            "goodput_bps": found,
+            "worth": found["centre"] > best * (1 + OPEN),
+        }
+
+    @property
+    def sysctl(self) -> list[str]:
+        """The file of settings that keeps the answer; empty if Linux has all without."""
+        windows = self.trials["cubic"].of("bdp_bytes") if "cubic" in self.trials else []
+        return linux.sysctl(self.recommended, max(windows, default=0.0)) if self.recommended else []
 
     @property
     def too_little_time(self) -> bool:
@@ -221,7 +254,13 @@ class Advice:
         """
         fine = self._unflagged
         ranked = ranking.order(fine, self.question.goal)
-        there = [one for one in ranked if fine[one].of(self._quantity) and fine[one].mean("goodput_bps") != 0]
+        there = [
+            one
+            for one in ranked
+            if fine[one].of(self._quantity)
+            and fine[one].mean("goodput_bps") != 0
+            and (fine[one].mean(self._quantity) != 0 or not GOALS[self.question.goal].more)
+        ]
         return [one for one in there if wanted(linux.way(one))]
 
     def _is_beaten(self, one: str, others: Sequence[str]) -> bool:
@@ -309,6 +348,9 @@ class Advice:
             "measured": [{"cc": cc, "received_bps": bps} for cc, bps in self.question.tests],
             "groups": [list(group) for group in self.groups],
             "algorithms": self.rows(),
+            "sysctl": self.sysctl,
+            "cure": self.cure,
+            "warnings": list(self.warnings),
             "assumptions": list(self.assumptions),
             "links": [draw.to_dict() for draw in self.question.draws],
             "cut": list(self.cut),

@@ -36,15 +36,16 @@ def sentences(advice: Advice) -> list[str]:
     """The sentences: the recommendation, better but unavailable ones, equally good ones, ones to avoid."""
     chosen = advice.recommended
     if advice.silent:
+        whom = " for the worse-off of two flows" if advice.question.goal == "fair" else ""
         return [
-            f"Nothing can be recommended: in a run of {advice.plan.run_s:g} s nothing arrives after its "
-            "first half. --for changes the length."
+            f"Nothing can be recommended: in runs of {advice.plan.run_s:g} s nothing arrives after the first "
+            f"half{whom}. --for changes the length."
         ]
     if chosen is None:
         none = "Nothing can be recommended: each algorithm takes what it has from others or from the link."
         return [none, *_measured(advice), *_reckless(advice)]
-    said = [*_doubts(advice), _use(advice, chosen)]
-    said += _parts(advice, chosen)
+    said = [*_doubts(advice), _use(advice, chosen), *_parts(advice, chosen)]
+    said += _cure(advice)
     said += _ends(advice, chosen)
     if advice.question.draws and advice.question.goal == "throughput":
         said.append(_shares(advice, chosen))
@@ -59,7 +60,33 @@ def sentences(advice: Advice) -> list[str]:
     if _relayed(advice.question.link_of(0)[1].relay):
         other = "bentpipe compare with --relay none,cubic,hybla,bbr"
         said.append(f"They send as far as the relay; for what the relay sends with: {other} on this link.")
-    return [*said, *_reckless(advice)]
+    said += _reckless(advice)
+    return [*said, *(f"Check first: {line}." for line in advice.warnings)]
+
+
+def keeping(advice: Advice) -> tuple[str, list[str]]:
+    """Where the settings of an answer are kept, and the lines of that file; none if Linux has them."""
+    lines = advice.sysctl
+    buffers = any("mem" in line for line in lines)
+    ends = ", at both ends: tcp_rmem counts at the receiver, tcp_wmem at the sender" if buffers else ""
+    return f"To keep it, in /etc/sysctl.d/90-satellite.conf{ends}:", lines
+
+
+def _cure(advice: Advice) -> list[str]:
+    """The queue that is worth more than any algorithm, if there is one."""
+    cure = advice.cure
+    if cure is None or not cure["worth"]:
+        return []
+    got, usual = (
+        digits(bps / 1e6, 3)
+        for bps in (cure["goodput_bps"]["centre"], advice.trials["cubic"].mean("goodput_bps"))
+    )
+    where = " and ".join(cure["directions"])
+    return [
+        f"Cure the queue of the return link first: acknowledgements wait at {where} behind the data of "
+        f"others. With FQ-CoDel there CUBIC has {got} Mbit/s in place of {usual}, and no algorithm has as "
+        "much without it."
+    ]
 
 
 def _doubts(advice: Advice) -> list[str]:
@@ -68,9 +95,7 @@ def _doubts(advice: Advice) -> list[str]:
         return []
     more = "--thorough tells more"
     if advice.too_little_time:
-        more = (
-            "judge only the names that matter (--cc cubic,bbr,hybla), give a longer --budget, or --thorough"
-        )
+        more = "judge only names that matter (--cc cubic,bbr,hybla), or give a longer --budget or --thorough"
     return [f"Not yet known: {' and '.join(advice.doubts)}; {more}."]
 
 
