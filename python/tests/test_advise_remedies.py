@@ -48,6 +48,19 @@ def test_where_nothing_waits_nothing_is_cured(queue: dict[str, Any]) -> None:
     assert found.cure is None and not any(said.startswith("Cure") for said in found.sentences())
 
 
+def test_acknowledgements_that_are_thinned_in_a_long_queue_are_warned_of(cli: Any, tmp_path: Path) -> None:
+    """One acknowledgement in the two seconds of the queue: the download has a twentieth of what it had."""
+    thin = shared(TAIL, ack_thinning={"keep": 1})
+    place = tmp_path / "thin.json"
+    place.write_text(bp.Scenario.from_dict(thin.to_dict() | {"duration": "60 s"}).as_written())
+    warned = "link sat/reverse thins acknowledgements: one acknowledgement of a flow in 1."
+    done = cli("run", place)
+    assert warned in " ".join(done.stderr.split()) + " ".join(done.stdout.split())
+    found = bp.advise(scenario=thin, cc=["cubic"], plan="2x1x60s+0")
+    assert any(said.startswith(f"Check first: {warned}") for said in found.sentences())
+    assert not bp.run("vsat-thinning").warnings, "acknowledgements alone wait for 38 ms"
+
+
 def test_the_settings_have_the_buffers_that_the_path_demands() -> None:
     """50 Mbit/s times 600 ms are 3.75 MB; Linux offers half of a buffer as window (docs/tcp.md)."""
     found = bp.advise(rate="50 Mbit/s", rtt="600 ms", per=1e-4, cc=["bbr"], plan="3x3x30s+0", shared=False)

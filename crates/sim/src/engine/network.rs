@@ -242,6 +242,7 @@ impl Network {
         let links: Vec<LinkReport> = links.collect();
         let silent = warnings::silent(plan, (&flows, &first), &links, |i| self.flows[i].is_connecting());
         let open = warnings::unfinished(plan, &flows, &first);
+        let thinned = warnings::thinned(plan, &links);
         let report = Report {
             schema: SCHEMA,
             seed: plan.seed,
@@ -250,7 +251,7 @@ impl Network {
             packets: self.packets,
             flows,
             links,
-            warnings: plan.warnings.iter().cloned().chain(silent).chain(open).collect(),
+            warnings: plan.warnings.iter().cloned().chain(silent).chain(open).chain(thinned).collect(),
         };
         let (flows, links, probes) = self.recorder.finish();
         drop(self.flows); // which are the most that a run keeps, before the names are copied

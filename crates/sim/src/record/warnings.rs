@@ -1,10 +1,10 @@
-//! What a user should check before trusting a row of a report: flows that deliver nothing, and transfers that
-//! did not complete.
+//! What a user should check before trusting a row of a report: flows that deliver nothing, transfers that
+//! did not complete, and acknowledgements that are thinned in a long queue.
 
 use bentpipe_cc::{Span, Time};
 
 use crate::record::report::{FlowReport, LinkReport, SUBFLOW};
-use crate::resolve::plan::{DirectionId, FlowPlan, Plan, Source};
+use crate::resolve::plan::{DirectionId, DirectionPlan, FlowPlan, Plan, Source};
 use crate::scenario::units::Duration;
 
 /// One warning for each reason why flows deliver nothing. `of`: the number in the plan of each flow's
@@ -66,6 +66,30 @@ pub(crate) fn unfinished(plan: &Plan, flows: &[FlowReport], of: &[usize]) -> Opt
         "flow {}{others}: the transfer was not complete when the run ended; {} of {all} bytes had come",
         first.name, first.delivered_bytes
     ))
+}
+
+/// The mean wait in a queue from which thinned acknowledgements come too rarely, seconds. It is that of a
+/// round trip over a geostationary satellite.
+const LONG_WAIT_S: f64 = 0.5;
+
+/// A warning for each direction that thins acknowledgements in a long queue: few of a flow are in it at once,
+/// so few come in the time of the wait, and windows grow slowly.
+pub(crate) fn thinned(plan: &Plan, links: &[LinkReport]) -> Vec<String> {
+    let line = |((id, direction), did): ((DirectionId, &DirectionPlan), &LinkReport)| {
+        let keep = direction.link_layer.ack_thinning.filter(|_| did.thinned_acks > 0)?;
+        // Little's law: the mean number in the queue is the rate times the mean wait.
+        let wait_s =
+            did.queue_mean_packets * Time(plan.duration.0).secs() / did.delivered_packets.max(1) as f64;
+        let acks = if keep == 1 { "one acknowledgement".into() } else { format!("{keep} acknowledgements") };
+        (wait_s >= LONG_WAIT_S).then(|| {
+            format!(
+                "link {} thins acknowledgements: {acks} of a flow in {wait_s:.1} s of queue. Senders are slow by that; \
+                 a queue in which acknowledgements do not wait behind data (fq-codel) helps",
+                plan.name_of(id)
+            )
+        })
+    };
+    plan.directions().zip(links).filter_map(line).collect()
 }
 
 /// A flow that delivers nothing.
