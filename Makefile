@@ -173,9 +173,10 @@ fuzzed/%:
 		-max_len=4096 -verbosity=0 -print_final_stats=1 \
 		-max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZ_TARGETS))))
 
-nightly: fuzz-tools ## what is too long for every change: long forms of the tests, half an hour of fuzzing
+nightly: fuzz-tools ## what is too long for every change: long forms of the tests, advice on every scenario, half an hour of fuzzing
 	PROPTEST_CASES=2000 $(MAKE) test-rust
 	$(MAKE) test-python-long
+	$(BIN)/python scripts/advise_scenarios.py
 	$(MAKE) fuzz FUZZ_SECONDS=1800
 
 # Of the tests that are not marked root; what has a long form asks python/tests/forms.py.

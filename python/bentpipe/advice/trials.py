@@ -43,14 +43,14 @@ class Trials:
     """The measurements of one algorithm, by quantity: the value of seed 0 first, NaN where there is none.
 
     Quantities, in SI units. After start-up, that is over the second half of the run (the whole run, if the
-    flows do not have data all the time): goodput_bps (all of its flows together), queue_p50_s and queue_p95_s
-    (RTT over the least of that seed), own_loss (dropped at a queue, of arrivals there). Over the whole run:
-    jain (between its flows), loss (lost of sent data packets), resent (retransmitted, of sent), startup_s,
-    bdp_bytes (`JudgedFlows.window` of a connection of the algorithm). Of
-    a file: file_s. Of two flows, after start-up: beside_cubic_bps (its own goodput), cubic_bps (that of the
-    rival), beside_reno_bps, reno_bps, worse_bps (the lower of both, mean over the two rivals), harm_cubic
-    and harm_reno. Of CUBIC where `Question.blocked` has queues: cured_bps, its goodput_bps with other queues
-    there. Roles may have been run with different numbers of seeds.
+    flows do not have data all the time): goodput_bps (all judged flows together), first_flow_bps (those of
+    the first, where there are others), queue_p50_s and queue_p95_s (RTT over the least of that seed),
+    own_loss (dropped at a queue, of arrivals there). Over the whole run: jain (between the flows), loss (lost
+    of sent data packets), resent (retransmitted, of sent), startup_s, bdp_bytes (`JudgedFlows.window` of the
+    first flow). Of a file: file_s. Of two flows, after start-up: beside_cubic_bps (its own goodput),
+    cubic_bps (that of the rival), beside_reno_bps, reno_bps, worse_bps (the lower of both, mean over the two
+    rivals), harm_cubic and harm_reno. Of CUBIC where `Question.blocked` has queues: cured_bps, its
+    goodput_bps with other queues there. Roles may have been run with different numbers of seeds.
     """
 
     candidate: Candidate
