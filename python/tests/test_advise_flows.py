@@ -30,7 +30,7 @@ def test_all_connections_of_a_flow_are_judged() -> None:
     assert found.trials["vegas"].mean("goodput_bps") > 0.97 * beside["goodput_bps"][0]
     assert found.trials["vegas"].mean("jain") == pytest.approx(beside["jain"][0], abs=0.01)
     assert beside["jain"][0] < 0.9
-    assert any("the sum of 10 flows; Jain's index" in said for said in found.sentences())
+    assert any("are the sum of 10 flows; Jain's index" in said for said in found.sentences())
     assert any("all its 10 flows together" in said for said in found.assumptions)
     assert found.to_dict()["connections"] == 10
 

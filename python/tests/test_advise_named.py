@@ -77,6 +77,13 @@ def test_certain_harm_decides_the_line_about_linux() -> None:
     assert line.endswith("a CUBIC flow beside it loses 72 % of its goodput; the bound is 50 %.")
 
 
+def test_what_is_open_is_not_called_forbidden() -> None:
+    """The transfers were of others: BBR is named once, as the one that may be better."""
+    said = answer(GOODPUTS, HARM, harm={"bbr": DOUBT}, tests=[("reno", 1.5e6)]).sentences()
+    assert [one.startswith("Of what Linux itself has") for one in said if "BBR" in one] == [True]
+    assert "Your transfer by Reno received 1.50 Mbit/s. No time was left to judge Reno." in said
+
+
 def test_each_of_several_to_avoid_has_its_number_and_reason() -> None:
     slow = [flags.Flag("queue", "half of its packets wait 60 ms or more, CUBIC's 20", "50 ms")]
     found = answer(

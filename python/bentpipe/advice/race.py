@@ -38,7 +38,8 @@ class Race:
 
     Attributes:
         question: the question.
-        asked: the algorithms, CUBIC and Reno first, then by ease of installation.
+        asked: the algorithms, CUBIC and Reno first, then those of measured transfers, then by ease of
+            installation.
         cut: what was left out, with the reasons, as sentences.
         rtt_s: the round-trip time without queues, as CUBIC sees it.
         left: algorithms that dropped out, by id, with the number of seeds they had.
@@ -51,7 +52,7 @@ class Race:
         self, question: Question, asked: Sequence[Candidate], left: Sequence[str], tell: Told
     ) -> None:
         self.question = question
-        first = {"cubic": -2, "reno": -1}
+        first = {cc: -1 for cc, _ in question.tests} | {"cubic": -3, "reno": -2}
         self.asked = sorted(asked, key=lambda one: first.get(one.id, linux.way(one.id).effort))
         self.cut = list(left)
         self.rtt_s = 0.0

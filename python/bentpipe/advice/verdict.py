@@ -225,16 +225,21 @@ class Advice:
     def to_avoid(self) -> list[str]:
         """The flagged that somebody might take: as good as the answer, or as the one of Linux.
 
-        Those that Linux has come first, then the best. Those of measured transfers have their own sentence.
+        Those that Linux has come first, then the best. Those of measured transfers have their own sentence;
+        so have those whose harm leaves the answer open.
         """
-        goal, tested = self.question.goal, {cc for cc, _ in self.question.tests}
+        goal, apart = self.question.goal, {cc for cc, _ in self.question.tests}
+        if self.question.draws:
+            apart |= {*self.perhaps_harmless(self.recommended, lambda way: way.had)}
+        if self.recommended is not None and not linux.way(self.recommended).in_linux:
+            apart |= {*self.doubtful_in_linux}
         ranked = ranking.order({one: self.compared[one] for one in self.flagged}, goal)
 
         def tempts(one: str) -> bool:
             other = self.recommended_in_linux if linux.way(one).in_linux else self.recommended
             return other is None or ranking.as_good(self.compared[one], self.compared[other], goal)
 
-        named = [one for one in ranked if one not in tested and tempts(one)]
+        named = [one for one in ranked if one not in apart and tempts(one)]
         return sorted(named, key=lambda one: not linux.way(one).in_linux)
 
     @cached_property

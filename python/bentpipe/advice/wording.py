@@ -11,6 +11,7 @@ from bentpipe import linux, stats
 from bentpipe.advice import open_ends
 from bentpipe.advice.flags import HARM_MOST
 from bentpipe.advice.question import GOALS, Question
+from bentpipe.registry import find
 from bentpipe.units import digits
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ def _parts(advice: Advice, chosen: str) -> list[str]:
     count, trials = advice.question.connections, advice.trials[chosen]
     if count < 2 or not trials.of("jain"):
         return []
-    said = f"That is the sum of {count} flows; Jain's index of their goodputs is {trials.mean('jain'):.2f}"
+    together = f"{digits(trials.mean('goodput_bps') / 1e6, 3)} Mbit/s are the sum of {count} flows"
+    said = f"{together}; Jain's index of their goodputs is {trials.mean('jain'):.2f}"
     if trials.of("first_flow_bps"):
         first = digits(trials.mean("first_flow_bps") / 1e6, 3)
         said += f", and the first, which takes the algorithm, has {first} Mbit/s of it"
@@ -146,10 +148,15 @@ def _measured(advice: Advice) -> list[str]:
         received.setdefault(cc, []).append(bps)
     said = []
     for cc, rates in received.items():
-        if cc not in advice.trials:
-            continue
-        label, got = _label(advice, cc), " and ".join(digits(bps / 1e6, 3) for bps in rates)
+        got = " and ".join(digits(bps / 1e6, 3) for bps in rates)
         transfers = "transfer" if len(rates) == 1 else "transfers"
+        if cc not in advice.trials:
+            label = find(cc)["label"]
+            said.append(
+                f"Your {transfers} by {label} received {got} Mbit/s. No time was left to judge {label}."
+            )
+            continue
+        label = _label(advice, cc)
         here = (
             _got(advice, cc)
             if advice.trials[cc].of(GOALS[advice.question.goal].quantity)
