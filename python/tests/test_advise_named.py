@@ -111,6 +111,8 @@ def test_too_little_time_says_what_to_do() -> None:
     assert found.too_little_time
     first = found.sentences()[0]
     assert first.startswith("Not yet known: ") and "--cc cubic,bbr,hybla" in first and "--budget" in first
+    few = bp.advise("geo", cc=["hybla"], plan="3x1x5s").sentences()[0]
+    assert few.startswith("Not yet known: ") and "--cc" not in few and "--budget" in few
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,11 @@ class Question:
         parts += [f"beside {count} of {cc}" for cc, count in self.competing]
         return ", ".join(part for part in parts if part) or "a link"
 
+    @property
+    def usual(self) -> bool:
+        """Whether a link is asked about as it is, by its name and with all defaults."""
+        return self == dataclasses.replace(Question(link=self.link, name=self.name), seed=self.seed)
+
     @cached_property
     def endless(self) -> bool:
         """Whether the flows always have data to send. If so, there is a long run as well as the start-up."""

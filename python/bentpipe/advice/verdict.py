@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, linux, stats
-from bentpipe.advice import ranking
+from bentpipe.advice import ranking, standing
 from bentpipe.advice.flags import HARM_MOST, Flag
 from bentpipe.advice.question import CURE, GOALS, Question
 from bentpipe.advice.schedule import LEAST_SEEDS, LEAST_TRIPS, Schedule
@@ -175,6 +175,12 @@ class Advice:
         }
 
     @property
+    def standing(self) -> dict[str, Any] | None:
+        """The standing answer to the same question, made with more work; None if there is none."""
+        asked = self.question
+        return standing.answers().get(asked.name) if asked.usual else None
+
+    @property
     def sysctl(self) -> list[str]:
         """The file of settings that keeps the answer; empty if Linux has all without."""
         windows = self.trials["cubic"].of("bdp_bytes") if "cubic" in self.trials else []
@@ -322,7 +328,8 @@ class Advice:
 
     def final_rows(self) -> list[dict[str, Any]]:
         """The rows of `finalists`, of the best that Linux itself has, and of those that are named."""
-        shown = {*self.finalists, self.recommended_in_linux, *(cc for cc, _ in self.question.tests)}
+        shown = {*self.finalists, self.recommended_in_linux, *self.to_avoid}
+        shown |= {cc for cc, _ in self.question.tests}
         return [row for row in self.rows() if row["cc"] in shown]
 
     def sentences(self) -> list[str]:
@@ -353,6 +360,7 @@ class Advice:
             "measured": [{"cc": cc, "received_bps": bps} for cc, bps in self.question.tests],
             "groups": [list(group) for group in self.groups],
             "algorithms": self.rows(),
+            "standing": self.standing,
             "sysctl": self.sysctl,
             "cure": self.cure,
             "warnings": list(self.warnings),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import linux, stats
-from bentpipe.advice import open_ends
+from bentpipe.advice import open_ends, standing
 from bentpipe.advice.flags import HARM_MOST
 from bentpipe.advice.question import GOALS, Question
 from bentpipe.registry import find
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 """Ties and reckless algorithms that are named in the sentences; the table has all."""
+_FEW = 12
+"""With no more algorithms to judge, naming fewer saves little time."""
 _STARLINK = (
     "If this is Starlink: this link has neither its outages nor its random loss, and with them the order is "
     "another. Over a measured downlink, with outages and one random loss in 170,000 to 10,000 packets, "
@@ -46,6 +48,7 @@ def sentences(advice: Advice) -> list[str]:
         none = "Nothing can be recommended: each algorithm takes what it has from others or from the link."
         return [none, *_measured(advice), *_reckless(advice)]
     said = [*_doubts(advice), _use(advice, chosen), *_parts(advice, chosen)]
+    said += [standing.sentence(advice.standing)] if advice.standing is not None else []
     said += _cure(advice)
     said += _ends(advice, chosen)
     if advice.question.draws and advice.question.goal == "throughput":
@@ -96,7 +99,9 @@ def _doubts(advice: Advice) -> list[str]:
         return []
     more = "--thorough tells more"
     if advice.too_little_time:
-        more = "judge only names that matter (--cc cubic,bbr,hybla), or give a longer --budget or --thorough"
+        more = "give a longer --budget, or --thorough"
+        if advice.asked > _FEW:
+            more = f"judge only names that matter (--cc cubic,bbr,hybla), or {more}"
     return [f"Not yet known: {' and '.join(advice.doubts)}; {more}."]
 
 
