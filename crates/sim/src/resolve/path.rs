@@ -77,8 +77,9 @@ impl PathPlan {
 /// other.
 pub(super) fn directions(work: &Work<'_>, names: &[String], key: &Key) -> Result<Vec<DirectionId>, Error> {
     let known: Vec<&str> = work.scenario.link.keys().map(String::as_str).collect();
+    let own = || known.iter().copied().filter(|link| !is_added(link));
     if names.is_empty() {
-        let example = known.first().unwrap_or(&"sat");
+        let example = own().next().unwrap_or("sat");
         return Err(
             work.error(key, format!("a path crosses at least one link; write e.g. path = [{example:?}]"))
         );
@@ -93,9 +94,16 @@ pub(super) fn directions(work: &Work<'_>, names: &[String], key: &Key) -> Result
             _ => None,
         });
         let Some(direction) = direction else {
-            let own = known.into_iter().filter(|link| !is_added(link));
-            let message = format!("no link is called {}; {}", quoted(name), suggestion(name, own));
-            return Err(work.error(&key, message));
+            let near = match name.rsplit_once('/') {
+                Some((stem, _)) if own().any(|link| link == stem) => {
+                    format!(
+                        "the directions of {} are \"{stem}/forward\" and \"{stem}/reverse\"",
+                        quoted(stem)
+                    )
+                }
+                _ => suggestion(name, own()),
+            };
+            return Err(work.error(&key, format!("no link is called {}; {near}", quoted(name))));
         };
         if path.iter().any(|before| before.link() == direction.link()) {
             return Err(

@@ -160,11 +160,9 @@ fn factor(table: Table, number: &Number<'_>, unit: &str, example: &str) -> Resul
     if let Some((factor, _)) = table.iter().find(|(_, names)| names.contains(&unit)) {
         return Ok(*factor);
     }
-    let bytes = unit.strip_suffix("B/s").or_else(|| unit.strip_suffix("Bps"));
-    if let (Some(prefix), true) = (bytes, std::ptr::eq(table, RATES)) {
+    if let (Some(bits), true) = (in_bits(number.value, unit), std::ptr::eq(table, RATES)) {
         // Not the nearest spelling: "Mb/s" would be an eighth of the rate meant.
-        let (bits, unit) = (number.value * 8.0, quoted(unit));
-        return Err(format!("{unit} counts bytes; rates are in bits, e.g. \"{bits} {prefix}bit/s\""));
+        return Err(format!("{} counts bytes; rates are in bits, e.g. {bits:?}", quoted(unit)));
     }
     let same_letters = spelt(table).find(|name| name.eq_ignore_ascii_case(unit));
     let near = same_letters.or_else(|| nearest(unit, spelt(table)).first().copied());
@@ -176,6 +174,20 @@ fn factor(table: Table, number: &Number<'_>, unit: &str, example: &str) -> Resul
         }
     };
     Err(format!("unit {} is not one for this value; {right}", quoted(unit)))
+}
+
+/// The rate in bits that `number` bytes a second are: "80 Mbit/s" for 10 and "MB/s", "Mbyte/s" or "Mo/s".
+/// `None` if the unit does not count bytes.
+fn in_bits(number: f64, unit: &str) -> Option<String> {
+    let counted = ["/s", "ps", "/sec"].iter().find_map(|end| unit.strip_suffix(end))?;
+    let lower = counted.to_lowercase();
+    let words = ["bytes", "byte", "octets", "octet", "o"];
+    let long = words.iter().find_map(|word| lower.strip_suffix(word));
+    let prefix = long.or_else(|| lower.strip_suffix('b').filter(|_| counted.ends_with('B')))?;
+    let power = ["", "k", "m", "g", "t"].iter().position(|known| *known == prefix.trim_end_matches('i'))?;
+    let binary = if prefix.ends_with('i') { libm::pow(1.024, power as f64) } else { 1.0 };
+    let bits = libm::round(number * 8.0 * binary * 1e6) / 1e6;
+    Some(format!("{bits} {}bit/s", ["", "k", "M", "G", "T"][power]))
 }
 
 /// number x factor as an integer.

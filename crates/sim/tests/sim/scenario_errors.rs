@@ -96,7 +96,17 @@ fn a_long_list_is_cut() {
 fn wrong_unit() {
     expect(&message("10 Mbit/s", "10 Mbit"), 9, "link.sat.rate", &["unit", "Mbit/s"]);
     expect(&message("10 Mbit/s", "10 mbit/s"), 9, "link.sat.rate", &["10 Mbit/s"]);
-    expect(&message("10 Mbit/s", "1.25 MB/s"), 9, "link.sat.rate", &["bytes", "\"10 Mbit/s\""]);
+    for (bytes, bits) in [
+        ("1.25 MB/s", "10 Mbit/s"),
+        ("10 Mbyte/s", "80 Mbit/s"),
+        ("10 MByte/s", "80 Mbit/s"),
+        ("10 Mo/s", "80 Mbit/s"),
+        ("10 kBps", "80 kbit/s"),
+        ("5 MiB/s", "41.94304 Mbit/s"),
+        ("1000 octets/s", "8000 bit/s"),
+    ] {
+        expect(&message("10 Mbit/s", bytes), 9, "link.sat.rate", &["bytes", &format!("{bits:?}")]);
+    }
     expect(&message("10 Mbit/s", "1.25 MBps"), 9, "link.sat.rate", &["bytes", "\"10 Mbit/s\""]);
     expect(&message("250 ms", "250 km"), 10, "link.sat.delay", &["unit", "\"km\"", "250 ms"]);
     expect(&message("432 packets", "432 segments"), 11, "link.sat.queue.limit", &["unit", "packets", "bdp"]);

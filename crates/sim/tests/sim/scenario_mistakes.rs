@@ -140,6 +140,21 @@ fn what_cannot_be_looked_up_because_of_a_mistake_is_not_missing_too() {
 }
 
 #[test]
+fn a_path_is_explained_by_the_links_of_the_file() {
+    let head = "duration = \"1 s\"\n[link.geo]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n";
+    let flow = |path: &str| format!("[[flow]]\ncc = \"reno\"\npath = {path}\n");
+    // The first mistake is mended by a link of its own before the second is found.
+    let text = head.to_owned() + &flow("[\"moon\"]") + &flow("[]");
+    let expected = [
+        (":7: flow.0.path.0", "no link is called \"moon\""),
+        (":10: flow.1.path", "write e.g. path = [\"geo\"]"),
+    ];
+    expect(&text, &expected);
+    let back = head.to_owned() + &flow("[\"geo/back\"]");
+    expect(&back, &[(":7: flow.0.path.0", "\"geo/forward\" and \"geo/reverse\"")]);
+}
+
+#[test]
 fn mistakes_of_overrides_stand_beside_those_of_the_file() {
     let text = "duration = \"1 s\"\n[link.sat]\nrate = \"1 Mbit\"\ndelay = \"1 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n";
     let pairs = [("flow[0].cc", "cubic"), ("flow.0.mss", "9"), ("flow.4.cc", "reno")];
