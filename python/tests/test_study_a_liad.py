@@ -278,6 +278,9 @@ def test_a_small_study_from_end_to_end(tmp_path, monkeypatch):
         assert row["verdict"] in {"reproduced", "same order", "not reproduced"}
         assert row["ci95"][0] <= row["measured"] <= row["ci95"][1]
         assert row["note"]
+    checks = [check for row in result.claims for check in row["checks"]]
+    shares = [check["ci95"] for check in checks if check["what"].startswith("A-LIAD, share of the bandwidth")]
+    assert len(shares) == 2 and all(0 <= low <= high <= 100.01 for low, high in shares)
     runs = pl.read_parquet(tmp_path / "runs.parquet")
     assert runs.height == len(plan.cases)
     assert runs["share"].max() <= 100.01

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bentpipe.studies import claim, page, summary
+from bentpipe.studies import claim, draw, page, summary
 from bentpipe.studies.claim import Claim, Verdict, verdict
 
 NEAR_TWO = [1.9, 2.0, 2.1, 2.0]
@@ -93,6 +93,22 @@ def test_near_and_ratio_at_least():
     assert not claim.near("tied", [0.92, 0.93], [0.96, 0.96], 0.02).holds
     assert claim.ratio_at_least("smaller", [4.2, 4.0], [2.0, 2.0], 2.0).holds
     assert not claim.ratio_at_least("smaller", [3.8, 4.0], [2.0, 2.0], 2.0).holds
+
+
+def test_no_interval_ends_beyond_the_possible_range():
+    """By Student's t alone 79.5 ± 47.3 % and 1 ± 4.3 Mbit/s. A difference may be negative."""
+    share = claim.number("share", [60.2, 80.1, 98.2], 60, unit="%", most=100).measured
+    assert (share.low, share.high) == (pytest.approx(32.2, abs=0.1), 100.0)
+    rate = claim.number("rate", [0.0, 0.0, 3.0], 1, unit="Mbit/s").measured
+    assert rate.low == 0.0 and rate.high == pytest.approx(5.3, abs=0.01)
+    assert claim.interval([0.0, 0.0, 3.0]).low == 0.0
+    assert claim.above("gain", [1.0, 1.0, 4.0], [1.0, 1.0, 1.0]).measured.low < -3
+    assert claim.number("gain", [0.0, 0.0, 3.0], 1, unit="%").measured.low < -3
+    _, (axes,) = draw.figure(2.0)
+    draw.bars(axes, [0], [share], 0.5)
+    draw.curve(axes, [0], [claim.interval([0.0, 0.0, 3.0])])
+    ends = [y for lines in axes.collections for path in lines.get_paths() for y in path.vertices[:, 1]]
+    assert min(ends) == pytest.approx(0) and max(ends) == pytest.approx(100)
 
 
 def test_the_interval_is_students_t():

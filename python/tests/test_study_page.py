@@ -117,16 +117,14 @@ def test_means_show_the_digits_that_their_interval_supports(mean, half, text):
     assert page.plus_minus(Mean(mean, half, 5)) == text
 
 
-@pytest.mark.parametrize(
-    ("kind", "paper", "unit", "text"),
-    [
-        ("number", 0.3, "BDP", "0.30 [0.00, 0.61]"),
-        ("number", 5.0, "%", "0.30 [-0.01, 0.61]"),  # may be a gain
-        ("trend", "> 0", "Mbit/s", "0.30 [-0.01, 0.61]"),  # a difference
-    ],
-)
-def test_an_interval_of_an_amount_ends_at_zero(kind, paper, unit, text):
-    assert page.interval(Mean(0.30, 0.31, 3), page.least(kind, paper, unit)) == text
+def test_an_interval_ends_at_the_possible_range_and_is_then_written_with_its_ends():
+    amount = Mean(0.30, 0.31, 3, least=0.0)
+    assert page.interval(amount) == page.plus_minus(amount) == "0.30 [0.00, 0.61]"
+    assert page.interval(Mean(0.30, 0.31, 3)) == "0.30 [-0.01, 0.61]"  # a difference
+    share = Mean(79.5, 24.7, 3, least=0.0, most=100.0)
+    assert page.plus_minus(share) == "80 [55, 100]" and share.arms == pytest.approx((24.7, 20.5))
+    check = {"kind": "number", "unit": "%", "paper": 60.0, "measured": 79.5, "ci95": [54.8, 100.0], "n": 3}
+    assert page.values(check) == ("60 %", "80 [55, 100] %")
 
 
 def test_unknown_study_and_mode(tmp_path):

@@ -63,21 +63,31 @@ def quantile_of_t(n: int, confidence: float) -> float:
 
 
 class Mean(NamedTuple):
-    """A sample mean with the half-width of its confidence interval and the sample's size."""
+    """A sample mean with the half-width of its confidence interval, the sample's size, the possible range.
+
+    No end of the interval lies beyond that range. The half-width is that of the interval without it.
+    """
 
     mean: float
     half_width: float
     n: int
+    least: float = -math.inf
+    most: float = math.inf
 
     @property
     def low(self) -> float:
         """Lower end of the interval."""
-        return self.mean - self.half_width
+        return max(self.mean - self.half_width, self.least)
 
     @property
     def high(self) -> float:
         """Upper end of the interval."""
-        return self.mean + self.half_width
+        return min(self.mean + self.half_width, self.most)
+
+    @property
+    def arms(self) -> tuple[float, float]:
+        """How far the interval reaches below the mean and above it."""
+        return self.mean - self.low, self.high - self.mean
 
 
 def mean(values: Iterable[float], confidence: float = 0.95) -> Mean:

@@ -92,8 +92,13 @@ class Cause(StrEnum):
     OURS = "ours: no cause found"
 
 
-def interval(samples: Iterable[float]) -> Mean:
-    """The mean of one value per seed with its 95 % confidence interval.
+def interval(samples: Iterable[float], *, signed: bool = False, most: float = math.inf) -> Mean:
+    """The mean of one value per seed with its 95 % confidence interval, within the possible range.
+
+    Args:
+        samples: one value per seed.
+        signed: whether the quantity may be below 0, as a difference may; an amount may not.
+        most: the largest possible value: 100 for a share in per cent.
 
     Raises:
         ValueError: there are fewer than two values, or one is not finite.
@@ -103,7 +108,8 @@ def interval(samples: Iterable[float]) -> Mean:
         raise ValueError("a confidence interval needs at least two seeds")
     if not all(math.isfinite(x) for x in values):
         raise ValueError("a measured value is not finite")
-    return mean(values)
+    least = -math.inf if signed or min(values) < 0 else 0.0
+    return mean(values)._replace(least=least, most=max(most, *values))  # rounded values exceed it by dust
 
 
 @dataclass(frozen=True)
@@ -182,12 +188,15 @@ def number(
     unit: str = "",
     within: float | None = None,
     one_run: bool = False,
+    most: float = math.inf,
 ) -> Check:
     """The mean of ``samples`` is the printed ``paper`` within 20 %, or ``within`` (absolute) if given.
 
     ``one_run`` says that the paper prints the result of one run; the check then reports the range of ours.
+    ``most`` is the largest possible value, 100 for a share in per cent; a number of per cent without it may
+    be a difference, and have any sign.
     """
-    got = interval(samples)
+    got = interval(samples, signed=paper < 0 or (unit == "%" and math.isinf(most)), most=most)
     margin = RELATIVE_TOLERANCE * abs(paper) if within is None else within
     rule = f"within {RELATIVE_TOLERANCE:.0%}" if within is None else f"within {within:g}"
     remark = f"the paper prints one run; ours give {spread(samples, unit)}" if one_run else ""
@@ -219,7 +228,7 @@ Values = Sequence[float] | float
 
 def above(what: str, upper: Values, lower: Values, *, unit: str = "", paper: str = "> 0") -> Check:
     """``upper`` exceeds ``lower``: the 95 % interval of the difference, paired by seed, lies above zero."""
-    got = interval(np.asarray(upper, dtype=float) - np.asarray(lower, dtype=float))
+    got = interval(np.asarray(upper, dtype=float) - np.asarray(lower, dtype=float), signed=True)
     few = bool(got.low <= 0 < got.mean)
     return Check(what, "trend", paper, got, unit, bool(got.low > 0), "interval above 0", few_seeds=few)
 
@@ -249,7 +258,7 @@ def alike(what: str, groups: Mapping[str, Sequence[float]]) -> Check:
 
 def near(what: str, one: Sequence[float], other: Values, within: float, *, unit: str = "") -> Check:
     """The means differ by at most ``within`` (absolute); the difference is paired by seed."""
-    got = interval(np.asarray(one, dtype=float) - np.asarray(other, dtype=float))
+    got = interval(np.asarray(one, dtype=float) - np.asarray(other, dtype=float), signed=True)
     return Check(what, "trend", "about 0", got, unit, abs(got.mean) <= within, f"within {within:g}")
 
 
@@ -260,13 +269,13 @@ def ratio_at_least(what: str, top: Sequence[float], bottom: Values, bound: float
 
 def at_least(what: str, samples: Iterable[float], bound: float, *, paper: str = "") -> Check:
     """The mean is at least ``bound``; ``paper`` is the paper's word for it, if it has one."""
-    got, rule = interval(samples), f"at least {bound:g}"
+    got, rule = interval(samples, signed=True), f"at least {bound:g}"
     return Check(what, "trend", paper or rule, got, "", got.mean >= bound, rule)
 
 
 def at_most(what: str, samples: Sequence[float], bound: float, *, paper: str = "") -> Check:
     """The mean is at most ``bound``; ``paper`` as in `at_least`."""
-    got, rule = interval(samples), f"at most {bound:g}"
+    got, rule = interval(samples, signed=True), f"at most {bound:g}"
     return Check(what, "trend", paper or rule, got, "", got.mean <= bound, rule)
 
 

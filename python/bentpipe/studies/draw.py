@@ -145,7 +145,12 @@ def row(keys: Mapping[str, object], got: Mean, **more: object) -> dict[str, obje
 def curve(axes: Axes, x: Sequence[float], got: Sequence[Mean], **options: Any) -> None:
     """Means joined by a line, with their intervals."""
     ends = {"elinewidth": 0.8, "capsize": 2, "capthick": 0.8}
-    axes.errorbar(x, [m.mean for m in got], yerr=[m.half_width for m in got], **(ends | options))
+    axes.errorbar(x, [m.mean for m in got], yerr=_arms(got), **(ends | options))
+
+
+def _arms(got: Sequence[Mean]) -> Any:
+    """The bars of intervals: below the means, and above them."""
+    return np.array([mean.arms for mean in got]).T
 
 
 def family(
@@ -180,8 +185,7 @@ def bars(
 ) -> None:
     """Bars of one look, each a mean with its interval."""
     line = {"elinewidth": 0.8, "capsize": cap, "capthick": 0.8, "ecolor": "black"}
-    height, half = [m.mean for m in got], [m.half_width for m in got]
-    axes.bar(at, height, width, yerr=half, error_kw=line, **options)
+    axes.bar(at, [m.mean for m in got], width, yerr=_arms(got), error_kw=line, **options)
 
 
 def hatched(cc: str) -> dict[str, Any]:

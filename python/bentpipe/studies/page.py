@@ -40,26 +40,19 @@ def shown(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def interval(value: Mean, least: float = -math.inf) -> str:
-    """``"2.31 [2.20, 2.42]"``, with as many decimals as the width of the interval allows.
-
-    No value of the quantity is below ``least``, so the interval ends there.
-    """
+def interval(value: Mean) -> str:
+    """``"2.31 [2.20, 2.42]"``, with as many decimals as the width of the interval allows."""
     d = _decimals(value)
-    return f"{_fixed(value.mean, d)} [{_fixed(max(value.low, least), d)}, {_fixed(value.high, d)}]"
-
-
-def least(kind: str, paper: str | float, unit: str) -> float:
-    """The least value that the quantity of a check may have: 0 if the paper prints an amount of it.
-
-    A trend is judged by a difference, and a number of per cent may be one: they have no least value.
-    """
-    amount = kind == "number" and not isinstance(paper, str) and paper >= 0 and unit != "%"
-    return 0.0 if amount else -math.inf
+    return f"{_fixed(value.mean, d)} [{_fixed(value.low, d)}, {_fixed(value.high, d)}]"
 
 
 def plus_minus(value: Mean) -> str:
-    """``"2.31 ± 0.11"``, with as many decimals as the width of the interval allows."""
+    """``"2.31 ± 0.11"``, with as many decimals as the width of the interval allows.
+
+    Where the interval ends at the possible range, it is written with its ends.
+    """
+    if min(value.arms) < value.half_width * (1 - 1e-9):
+        return interval(value)
     d = _decimals(value)
     return f"{_fixed(value.mean, d)} ± {_fixed(value.half_width, d)}"
 
@@ -113,9 +106,10 @@ def row(claim: Mapping[str, Any]) -> Row:
 def values(check: Mapping[str, Any]) -> tuple[str, str]:
     """The paper's statement and the measured value of a check as ``claims.json`` has it, with their unit."""
     unit, middle, paper = f" {check['unit']}".rstrip(), check["measured"], check["paper"]
-    got = Mean(middle, check["ci95"][1] - middle, check["n"])
+    low, high = check["ci95"]
+    got = Mean(middle, max(middle - low, high - middle), check["n"], low, high)
     said = paper if isinstance(paper, str) else f"{paper:g}{unit}"
-    return said, interval(got, least(check["kind"], paper, check["unit"])) + unit
+    return said, interval(got) + unit
 
 
 def count(verdicts: Iterable[str]) -> dict[str, int]:

@@ -155,9 +155,11 @@ def _dots(ax: Axes, rows: Sequence[SatelliteNumbers], found: Sequence[str], path
     for y, cc in enumerate(found):
         known = mean(rows, path, cc, what)
         if known is not None:
-            ends.append(known.mean + known.half_width)
+            known = known._replace(least=0.0)
+            ends.append(known.high)
+            below, above = known.arms
             ax.errorbar(
-                known.mean, y, xerr=known.half_width, fmt="o", color=colour(cc), markersize=4, elinewidth=1
+                known.mean, y, xerr=[[below], [above]], fmt="o", color=colour(cc), markersize=4, elinewidth=1
             )
     ax.set_xlim(0, 1.1 * max(ends) or 1)
     ax.grid(axis="x", linewidth=0.4)

@@ -106,7 +106,7 @@ def _a2(runs: pl.DataFrame) -> list[Check]:
     mine = share[A_LIAD]
     lead = [c - a for c, a in zip(share[CUBIC], mine, strict=True)]
     return [
-        number("A-LIAD, share of the bandwidth in 30 s", mine, START_UP_SHARE, unit="%"),
+        number("A-LIAD, share of the bandwidth in 30 s", mine, START_UP_SHARE, unit="%", most=100),
         number("CUBIC minus A-LIAD", lead, CUBIC_LEAD, unit="% of bandwidth"),
         *(above(f"{x} above A-LIAD", share[x], mine, unit="%") for x in FAST),
         *(above(f"A-LIAD above {x}", mine, share[x], unit="%") for x in (NEWRENO, WESTWOOD)),
@@ -160,7 +160,7 @@ def _a5(runs: pl.DataFrame) -> list[Check]:
 def _a6(runs: pl.DataFrame) -> list[Check]:
     low, high = (groups(runs, "loss", "share", per=per) for per in (LOW, HIGH))
     return [
-        number("A-LIAD, share of the bandwidth at 0.1 %", low[A_LIAD], LOSS_SHARE, unit="%"),
+        number("A-LIAD, share of the bandwidth at 0.1 %", low[A_LIAD], LOSS_SHARE, unit="%", most=100),
         # "Dramatically increased for a very high PER (e.g., 1 %)": so the 60 % are those at 0.1 %.
         above("A-LIAD, share at 0.1 % above that at 1 %", low[A_LIAD], high[A_LIAD], unit="%"),
         highest("share at 0.1 %: A-LIAD above", low, A_LIAD, unit="%"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,7 @@ def phases(found: Findings) -> Figure:
 def start_up(found: Findings) -> Figure:
     """Figure 5: throughput up to several elapsed times."""
     by_time = [claims.groups(found.base, "start-up", f"at_{t}", of=ALGORITHMS) for t in ELAPSED_S]
-    got = {cc: [interval(at[LABELS[cc]]) for at in by_time] for cc in ALGORITHMS}
+    got = {cc: [interval(at[LABELS[cc]], most=100) for at in by_time] for cc in ALGORITHMS}
     fig, (ax, apart) = draw.figure(4.6, rows=2, sharex=True)
     rows = draw.family(ax, ("until_s", ELAPSED_S), got, LOOKS, apart=0.12, **THIN)
     ax.plot([30], [claims.START_UP_SHARE], marker="_", markersize=14, color="black", linestyle="none")
@@ -97,7 +98,7 @@ def start_up(found: Findings) -> Figure:
     # The curves of (a) nearly coincide; their differences do not.
     for cc in ALGORITHMS:
         pairs = [zip(at[LABELS[cc]], at[LABELS["reno"]], strict=True) for at in by_time]
-        beyond = [interval(ours - reno for ours, reno in of) for of in pairs]
+        beyond = [interval((ours - reno for ours, reno in of), signed=True) for of in pairs]
         draw.curve(apart, ELAPSED_S, beyond, **LOOKS[cc], **THIN)
     apart.set(xlabel="elapsed time (s)", ylabel="percentage points")
     draw.panel_title(apart, "(b) more than NewReno, paired by seed")
@@ -140,7 +141,7 @@ def loss(found: Findings) -> Figure:
     rows, fig, axes = [], *draw.figure(4.0, rows=2, sharex=True)
     for ax, per in zip(axes, (LOW, HIGH), strict=True):
         for i, cc in enumerate(ALGORITHMS):
-            got = interval(values(found.base, "loss", cc, "share", per=per))
+            got = interval(values(found.base, "loss", cc, "share", per=per), most=100)
             rows.append(draw.row({"per": per, "cc": cc}, got))
             draw.bars(ax, [i], [got], 0.65, color=LOOKS[cc]["color"])
         _mark(ax, 0, 0.8, claims.LOSS_SHARE)
@@ -277,7 +278,8 @@ def runs_section(base: pl.DataFrame) -> Section:
     """Events in the runs, by algorithm."""
 
     def got(experiment: str, cc: str, name: str, rtt_s: float = GEO_S, per: float = NONE) -> Mean:
-        return interval(values(base, experiment, cc, name, rtt_s, per))
+        most = 100 if name in ("at_30", "share", "used") else 1 if name == "jain" else math.inf
+        return interval(values(base, experiment, cc, name, rtt_s, per), most=most)
 
     rows = []
     for cc in ALGORITHMS:
@@ -285,7 +287,9 @@ def runs_section(base: pl.DataFrame) -> Section:
         for per in (LOW, HIGH):
             share, timeouts = (got("loss", cc, name, per=per) for name in ("share", "timeouts"))
             cells.append(f"{plus_minus(share)} ({plain(timeouts.mean)})")
-        taken = [interval(claims.reductions(base, rtt, [cc])[LABELS[cc]]) for rtt in (SHORT_S, GEO_S)]
+        taken = [
+            interval(claims.reductions(base, rtt, [cc])[LABELS[cc]], signed=True) for rtt in (SHORT_S, GEO_S)
+        ]
         rows.append([LABELS[cc], *cells, *("-" if cc == "reno" else plus_minus(m) for m in taken)])
     head = ["Algorithm", "Share in 30 s, %", "link in use, %", "packets dropped", "timeouts"]
     head += ["Share at 0.1 %, % (timeouts)", "at 1 %", "NewReno loses at 25 ms, %", "at 600 ms, %"]

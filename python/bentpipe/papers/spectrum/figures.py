@@ -288,7 +288,7 @@ def compatibility(found: Findings, number: int, cc: str, queue: str) -> Figure:
                 top.plot([2 * n * shift] * len(each), each, **dots)
             places = [2 * n * shift for n in counts]
             draw.curve(top, places, means, capthick=None, **THIN, **look | {"markersize": 4})
-        loss = [interval(100 * v for v in column(runs, "loss", mbps=mbps, n=n)) for n in counts]
+        loss = [interval((100 * v for v in column(runs, "loss", mbps=mbps, n=n)), most=100) for n in counts]
         flows_of = [2 * n for n in counts]
         draw.curve(bottom, flows_of, loss, capthick=None, **THIN, color="#555555", marker=".")
         rows += [
@@ -387,8 +387,7 @@ def variation(found: Findings) -> Figure:
             for who, name, shift in (("x", cc, -0.2), ("tcp", "tcp", 0.2)):
                 got = interval(column(at, f"{who}_cov", cc=cc))
                 rows.append(_row({"mbps": mbps, "queue": queue, "control": cc, "flow": who}, "cov", got))
-                look = {"color": COLOURS[name], "error_kw": THIN}
-                ax.bar(i + shift, got.mean, 0.38, yerr=got.half_width, **look)
+                draw.bars(ax, [i + shift], [got], 0.38, cap=1.5, color=COLOURS[name])
         draw.names(ax, [LABELS[cc].split("(")[0] for cc in SMOOTH])
         ecn, loss = ", ECN" if queue == "red-ecn" else "", fmean(at["loss"].to_list())
         draw.panel_title(ax, f"{mbps:g} Mbit/s{ecn} ({loss:.1%})")
