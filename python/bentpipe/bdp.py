@@ -10,6 +10,8 @@ from bentpipe.verbs import Json, argument
 
 MSS = 1448
 """Payload bytes of a segment on Ethernet, with the option of timestamps."""
+PACKET = MSS + 52
+"""Bytes of that segment on the wire: 20 of IPv4, 20 of TCP, 12 of timestamps."""
 LOSSES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 INITIAL_WINDOW = 10
 """Segments (RFC 6928)."""
@@ -19,28 +21,32 @@ def bdp(rate_bps: float, rtt_s: float) -> dict[str, Any]:
     """The bandwidth-delay product of a link, and what follows from it.
 
     Returns:
-        bdp_bytes and bdp_segments; window_scale, the shift of the window field that it needs (RFC 7323,
+        bdp_bytes, on the wire, and bdp_segments of `PACKET` bytes; window_bytes, their payload, which windows
+        count; window_scale, the shift of the window field that it needs (RFC 7323,
         section 2.3); slow_start_s, the time from ten segments to it, doubled each round trip; recovery_s, the
         time from a loss at that window to the same window, of Reno (RFC 5681, section 3.1) and CUBIC (RFC
         9438, eq 2); and goodput_bps of both by loss rate, of `analysis.aimd_window` and `cubic_window` for
-        losses at equal distances. Random losses leave CUBIC about a quarter more.
+        losses at equal distances, at most the payload that the rate carries. Random losses leave CUBIC about
+        a quarter more.
     """
     from bentpipe.analysis.highspeed import cubic_window
     from bentpipe.analysis.response import aimd_window
 
     size = rate_bps * rtt_s / 8
-    segments = size / MSS
+    segments = size / PACKET
+    window = segments * MSS
     reno_s = segments / 2 * rtt_s
     return {
         "bdp_bytes": size,
         "bdp_segments": segments,
-        "window_scale": min(14, max(0, math.ceil(math.log2(size / 65_535)))),
+        "window_bytes": window,
+        "window_scale": min(14, max(0, math.ceil(math.log2(window / 65_535)))),
         "slow_start_s": rtt_s * max(0, math.ceil(math.log2(segments / INITIAL_WINDOW))),
         "recovery_s": {"reno": reno_s, "cubic": min(reno_s, math.cbrt(0.3 * segments / 0.4))},
         "goodput_bps": {
             f"{p:g}": {
-                name: min(rate_bps, float(window) * MSS * 8 / rtt_s)
-                for name, window in (("reno", aimd_window(p)), ("cubic", cubic_window(p, rtt_s)))
+                name: min(rate_bps * MSS / PACKET, float(mean) * MSS * 8 / rtt_s)
+                for name, mean in (("reno", aimd_window(p)), ("cubic", cubic_window(p, rtt_s)))
             }
             for p in LOSSES
         },
@@ -56,13 +62,17 @@ def bdp_verb(
     found = bdp(units.positive("rate", rate, "RATE"), units.positive("time", rtt, "RTT"))
 
     def show() -> None:
-        size, recovery = found["bdp_bytes"], found["recovery_s"]
+        size, window, recovery = found["bdp_bytes"], found["window_bytes"], found["recovery_s"]
         rows = [
-            ("bandwidth-delay product", f"{size:,.0f} bytes, {units.digits(found['bdp_segments'])} segments"),
+            (
+                "bandwidth-delay product",
+                f"{size:,.0f} bytes on the wire, {units.digits(found['bdp_segments'])} segments of {PACKET}",
+            ),
+            ("window that fills it", f"{window:,.0f} bytes of payload"),
             ("window scale of the receiver", f"{found['window_scale']} or more"),
             (
                 "buffers of the sockets, tcp_rmem and tcp_wmem",
-                f"{2 * size:,.0f} bytes: Linux offers half as window",
+                f"{2 * window:,.0f} bytes: Linux offers half as window",
             ),
             ("slow start from 10 segments to it", f"{units.digits(found['slow_start_s'])} s"),
             ("from a loss there to it again, Reno", f"{units.digits(recovery['reno'])} s"),

@@ -12,16 +12,31 @@ from bentpipe.bdp import bdp
 
 
 def test_a_geostationary_link_needs_what_the_documents_say() -> None:
-    """1,500,000 bytes: 65,535 * 2^4 are too few, * 2^5 enough; 10 * 2^7 is the first above 1,036 segments."""
+    """1,500,000 bytes are 1000 segments of 1500, as `run` says, and 1,448,000 bytes of payload.
+
+    A window of 65,535 * 2^4 is too small for those, 2^5 is enough; 10 * 2^7 is the first above 1000 segments.
+    """
     done = forked.run(["bdp", "20 Mbit/s", "600 ms", "--json"])
     found = json.loads(done.stdout)
     assert (found["bdp_bytes"], found["window_scale"]) == (1_500_000, 5)
+    assert (found["bdp_segments"], found["window_bytes"]) == (1000, 1_448_000)
     assert found["slow_start_s"] == pytest.approx(7 * 0.6)
     # Half of the window at a segment a round trip; K = cbrt(W (1 - 0.7) / 0.4).
-    assert found["recovery_s"]["reno"] == pytest.approx(1_500_000 / 1448 / 2 * 0.6)
-    assert found["recovery_s"]["cubic"] == pytest.approx((1_500_000 / 1448 * 0.75) ** (1 / 3))
+    assert found["recovery_s"]["reno"] == pytest.approx(300)
+    assert found["recovery_s"]["cubic"] == pytest.approx(750 ** (1 / 3))
     shown = forked.run(["bdp", "20Mbps", "0.6 s"]).stdout
-    assert "1,500,000 bytes, 1036 segments" in shown and "310.8 s" in shown
+    assert "1,500,000 bytes on the wire, 1000 segments" in shown and "300.0 s" in shown
+
+
+def test_no_goodput_is_above_the_payload_that_the_link_carries() -> None:
+    """10 Mbit/s carry 9.653 of payload, and so say the window of a run and its goodput."""
+    found = bdp(10e6, 0.5)
+    best = found["goodput_bps"]["1e-06"]["cubic"]
+    assert best == pytest.approx(10e6 * 1448 / 1500)
+    flow = bp.Flow("cubic", path=["sat"], receive_window=f"{2 * found['bdp_segments']:.0f} segments")
+    link = bp.Link(rate="10 Mbit/s", delay="250 ms", queue=bp.DropTail(limit="1 bdp"))
+    long = bp.run(bp.Scenario(links={"sat": link}, flows=[flow], duration="500 s")).json["flows"][0]
+    assert 0.97 * best < long["goodput_bps"] <= best
 
 
 @pytest.mark.parametrize(("cc", "more"), [("reno", 1.0), ("cubic", 1.23)])
@@ -43,4 +58,4 @@ def test_what_is_no_rate_or_no_time_is_refused(words: list[str], said: str) -> N
 def test_a_link_of_less_than_a_segment_needs_nothing() -> None:
     found = bdp(64e3, 0.01)
     assert (found["window_scale"], found["slow_start_s"]) == (0, 0)
-    assert found["goodput_bps"]["0.01"] == {"reno": 64e3, "cubic": 64e3}
+    assert found["goodput_bps"]["0.01"] == dict.fromkeys(("reno", "cubic"), 64e3 * 1448 / 1500)
