@@ -127,14 +127,15 @@ def compare(
     Returns:
         A frame with the columns label, cc; relay, the algorithm with which the relay sends on (null if there
         is none); flows, runs; group, 1 for the fastest and all that do not differ from it at 95 % confidence
-        (`bentpipe.stats.groups`), null for one run; goodput_bps (of all flows together) with the ends of its
-        95 % confidence interval, goodput_low_bps and goodput_high_bps (null for one run); utilisation of the
-        busiest link by delivered bits; rtt_p50_s and rtt_p95_s (means over flows and runs); loss (lost of
-        sent data packets), lossy (whether that exceeds `measures.LOSSY`), retransmitted (of sent);
-        timeouts (per run); jain (fairness between the flows); completion_s, the mean time of transfers of a
-        size that were completed (of an application's transfers, their mean), and completed, their share
-        (null if the flows have no size); and limited_cwnd and so on, the shares of time that each limit held
-        the flows back.
+        (`bentpipe.stats.groups`), null for one run and where nothing is random; goodput_bps (of all flows
+        together) with the ends of its 95 % confidence interval, goodput_low_bps and goodput_high_bps (null
+        for one run); utilisation of the busiest direction that data crosses, the bits sent in those that its
+        rate allowed while it was up, and up, the share of the run in which it was; rtt_p50_s and rtt_p95_s
+        (means over flows and runs); loss (lost of sent data packets), lossy (whether that exceeds
+        `measures.LOSSY`), retransmitted (of sent); timeouts (per run); jain (fairness between the flows);
+        completion_s, the mean time of transfers of a size that were completed (of an application's transfers,
+        their mean), and completed, their share (null if the flows have no size); and limited_cwnd and so on,
+        the shares of time that each limit held the flows back.
 
     Raises:
         ScenarioError: the link, an algorithm or a value is wrong.
@@ -306,9 +307,10 @@ def _found(
     rows = {i: {**contenders[i].named, **_row(of, flows)} for i, of in enumerate(runs) if of}
     goodputs = {str(i): [_goodput(r, flows) for r in runs[i]] for i in rows}
     paired = len({len(sample) for sample in goodputs.values()}) == 1
-    for place, group in enumerate(stats.groups(goodputs, paired=paired), 1):
+    groups = stats.groups(goodputs, paired=paired) if stats.random_in(goodputs) else []
+    for place, group in enumerate(groups, 1):
         for i in map(int, group):
-            rows[i]["group"] = place if seeds > 1 else None
+            rows[i]["group"] = place
     ordered = sorted(rows.values(), key=lambda row: (row["group"] or 0, -row["goodput_bps"]))
     fixed = [rows[i] for i, one in enumerate(contenders) if i in rows and "cc" in (one.relay or {})]
     return Comparison(ordered, list(warnings), {}, stopped, _why_alike(fixed))
@@ -510,7 +512,7 @@ def _row(results: Sequence[dict[str, Any]], flows: int) -> dict[str, Any]:
     goodput = stats.interval([_goodput(r, flows) for r in results], least=0)
     repeated = goodput.n > 1
     loss = measures.lost(every)
-    busiest = [measures.utilisation(r["links"]) or 0.0 for r in results]
+    busiest = [measures.busiest(r["links"]) or {} for r in results]
     ended = [time for f in every for time in (f["completion_s"], f["completion_mean_s"]) if time is not None]
     done = [
         f["completed"] / f["transfers"] if f["transfers"] else f["completion_s"] is not None for f in every
@@ -522,7 +524,10 @@ def _row(results: Sequence[dict[str, Any]], flows: int) -> dict[str, Any]:
         "goodput_bps": goodput.centre,
         "goodput_low_bps": goodput.low if repeated else None,
         "goodput_high_bps": goodput.high if repeated else None,
-        "utilisation": stats.mean(busiest).mean,
+        "utilisation": stats.mean(link.get("utilisation", 0.0) for link in busiest).mean,
+        "up": stats.mean(
+            link["up_s"] / r["simulated_s"] if link else 1.0 for link, r in zip(busiest, results, strict=True)
+        ).mean,
         "rtt_p50_s": _mean_of(every, "rtt_p50_s"),
         "rtt_p95_s": _mean_of(every, "rtt_p95_s"),
         "loss": loss,

@@ -7,8 +7,8 @@ of result columns, with the SI unit at their end; `lost`, `resent` and the like 
 - lost: packets dropped in all packets sent, over the flows together; unknown if nothing was sent
 - resent: retransmitted packets in all packets sent, likewise
 - completion_s: the mean over the flows; unknown if a flow has not finished
-- utilisation: the share of the run in which the bottleneck sends (RFC 5166, section 2.1); the bottleneck is
-  the busiest forward direction
+- utilisation: the bits that the bottleneck sent as a share of those that its rate allowed while it was up
+  (RFC 5166, section 2.1); the bottleneck is the busiest direction that data of flows crosses
 - jain: Jain's fairness index of the goodput of all TCP flows of the run
 - jain_own: the same among the flows of one algorithm
 - share: goodput of an algorithm's flows in that of all TCP flows of the run
@@ -16,16 +16,18 @@ of result columns, with the SI unit at their end; `lost`, `resent` and the like 
   rules of thumb for probabilistic problems in computer communications, ICC 1979). It is highest where the
   link is full and no packet waits.
 - queueing_p95_s: 95th percentile of the RTT less the RTT without a queue
+- goodput_bps: the sum over the flows of the algorithm, as in sweeps and comparisons
 - any other column of flows: the mean over the flows
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe import stats
+from bentpipe.result import each_once
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,6 +59,8 @@ class MeasureRow:
         factor: from the column to that unit.
         needs: the columns of flows that it is computed from; none: the column of its own name.
         aggregate: over the flows of one algorithm in one run; None: the mean of the column.
+        together: this aggregate in words, where an algorithm has several flows in a run; empty if the name
+            says it.
     """
 
     column: str
@@ -68,6 +72,7 @@ class MeasureRow:
     factor: float = 1.0
     needs: Sequence[str] = ()
     aggregate: Callable[[], pl.Expr] | None = None
+    together: str = "mean of flows"
 
     @property
     def label(self) -> str:
@@ -78,6 +83,11 @@ class MeasureRow:
     def title(self) -> str:
         """The quantity at the beginning of a sentence."""
         return self.words[0].upper() + self.words[1:]
+
+
+def of_several(measure: MeasureRow) -> MeasureRow:
+    """The measure where an algorithm has several flows in a run: its name says how they are put together."""
+    return replace(measure, words=f"{measure.words} ({measure.together})") if measure.together else measure
 
 
 def jain() -> pl.Expr:
@@ -102,6 +112,12 @@ def _mean_if_all() -> pl.Expr:
     return pl.when(value.is_not_null().all()).then(value.mean())
 
 
+def _sum_of_goodput() -> pl.Expr:
+    import polars as pl
+
+    return pl.col("goodput_bps").cast(pl.Float64).sum()
+
+
 def _power() -> pl.Expr:
     import polars as pl
 
@@ -121,22 +137,28 @@ def _share_of_sent(column: str) -> tuple[Sequence[str], Callable[[], pl.Expr]]:
 
 
 _ROWS = (
-    MeasureRow("goodput_bps", "goodput", "more", None, "goodput", "Mbit/s", 1e-6),
+    MeasureRow(
+        "goodput_bps", "goodput", "more", None, "goodput", "Mbit/s", 1e-6,
+        aggregate=_sum_of_goodput, together="sum of flows",
+    ),
     MeasureRow("rtt_p95_s", "p95 RTT", "less", None, "rtt_p95", "ms", 1e3),
     MeasureRow("rtt_p50_s", "median RTT", "less", None, "rtt_p50", "ms", 1e3),
-    MeasureRow("lost", "packets lost", "less", 1.0, "loss", "%", 100.0, *_share_of_sent("dropped_packets")),
+    MeasureRow(
+        "lost", "packets lost", "less", 1.0, "loss", "%", 100.0, *_share_of_sent("dropped_packets"),
+        together="",
+    ),
     MeasureRow(
         "resent", "packets retransmitted", "less", 1.0, "retransmitted", "%", 100.0,
-        *_share_of_sent("retransmitted_packets"),
+        *_share_of_sent("retransmitted_packets"), together="",
     ),
     MeasureRow("completion_s", "completion time", "less", None, "completion", "s", aggregate=_mean_if_all),
-    MeasureRow("jain", "Jain's index", "more", 1.0, "jain"),
+    MeasureRow("jain", "Jain's index", "more", 1.0, "jain", together=""),
     MeasureRow(
         "jain_own", "Jain's index of its own flows", "more", 1.0, "jain_own",
-        needs=("goodput_bps",), aggregate=_jain_of_several,
+        needs=("goodput_bps",), aggregate=_jain_of_several, together="",
     ),
-    MeasureRow("utilisation", "link utilisation", "more", 1.0, "utilisation", "%", 100.0),
-    MeasureRow("timeouts", "timeouts per flow", "less", None, "timeouts"),
+    MeasureRow("utilisation", "link utilisation", "more", 1.0, "utilisation", "%", 100.0, together=""),
+    MeasureRow("timeouts", "timeouts per flow", "less", None, "timeouts", together=""),
     MeasureRow(
         "power_bps2", "power (goodput by mean RTT)", "more", None, "power", "Mbit/s²", 1e-6,
         needs=("goodput_bps", "rtt_mean_s"), aggregate=_power,
@@ -150,8 +172,8 @@ _ROWS = (
     MeasureRow("completion_p50_s", "median completion time", "less"),
     MeasureRow("completion_p95_s", "p95 completion time", "less"),
     MeasureRow("completion_p99_s", "p99 completion time", "less"),
-    MeasureRow("share", "share of the goodput", "more", 1.0),
-    MeasureRow("rtt_ratio", "ratio of the round trips", "less"),
+    MeasureRow("share", "share of the goodput", "more", 1.0, together=""),
+    MeasureRow("rtt_ratio", "ratio of the round trips", "less", together=""),
     MeasureRow("cwnd_mean_segments", "mean window", "more"),
 )  # fmt: skip
 MEASURES: Mapping[str, MeasureRow] = {measure.column: measure for measure in _ROWS}
@@ -195,17 +217,44 @@ def lives_differ(flows: Sequence[Mapping[str, Any]]) -> bool:
     return max(starts) - min(starts) > 1 or any(flow["completion_s"] is not None for flow in flows)
 
 
+def sums_of_lives(flows: pl.DataFrame) -> bool:
+    """Whether the goodput of a run is a sum over flows of different lives: `lives_differ`."""
+    wanted = ["run", "half", "start_s", "completion_s"]
+    if not set(wanted) <= set(flows.columns):
+        return False
+    rows = flows.select(wanted).partition_by("run")
+    return any(lives_differ(each_once(of.iter_rows(named=True))) for of in rows)
+
+
+def crossed(links: pl.DataFrame) -> pl.DataFrame:
+    """The rows of directions that data of flows crosses; of a run in which that is not known, all rows."""
+    import polars as pl
+
+    if "data_flows" not in links.columns:
+        return links
+    data = pl.col("data_flows").fill_null(0)
+    return links.filter((data > 0) | (data.max().over("run") == 0))
+
+
 def bottleneck(links: pl.DataFrame) -> pl.DataFrame:
-    """The row of each run's bottleneck: the busiest forward direction, or of all if nothing goes forward."""
+    """The row of each run's bottleneck: the busiest direction that data of flows crosses."""
+    if not links.height:
+        return links
+    ordered = crossed(links).sort("run", "utilisation", descending=[False, True], maintain_order=True)
+    return ordered.unique(subset="run", keep="first", maintain_order=True)
+
+
+def slowest(links: pl.DataFrame) -> pl.DataFrame:
+    """The row of each run's slowest direction that data of flows crosses; forward where both are as slow."""
     import polars as pl
 
     if not links.height:
         return links
-    forward = (pl.col("direction") == "forward") & (pl.col("utilisation") > 0)
-    ordered = links.with_columns(_forward=forward).sort(
-        "run", "_forward", "utilisation", descending=[False, True, True], maintain_order=True
+    name = "result_name" if "result_name" in links.columns else "name"
+    ordered = crossed(links).with_columns(_back=pl.col("direction") != "forward")
+    return ordered.sort("run", "rate_bps", "_back", name, maintain_order=True).unique(
+        subset="run", keep="first", maintain_order=True
     )
-    return ordered.unique(subset="run", keep="first", maintain_order=True).drop("_forward")
 
 
 def lost(flows: Iterable[Mapping[str, Any]]) -> float | None:
@@ -220,8 +269,8 @@ def resent(flows: Iterable[Mapping[str, Any]]) -> float | None:
 
 def busiest(links: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The row of the bottleneck of one run, of its rows of links; None without links."""
-    forward = [link for link in links if link["direction"] == "forward" and link["utilisation"]]
-    return max(forward or links, key=lambda link: float(link["utilisation"]), default=None)
+    data = [link for link in links if link.get("data_flows")]
+    return max(data or links, key=lambda link: float(link["utilisation"]), default=None)
 
 
 def utilisation(links: Sequence[Mapping[str, Any]]) -> float | None:

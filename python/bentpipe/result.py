@@ -50,8 +50,8 @@ _FLOWS = (
 )
 _VIDEO = tuple(name.removeprefix("video_") for name in _FLOWS if name.startswith("video_"))
 _LINKS = (
-    *"name direction rate_bps utilisation offered_packets delivered_packets dropped_queue".split(),
-    *"dropped_error thinned_acks inside_packets repeated marked".split(),
+    *"name direction rate_bps utilisation up_s data_flows offered_packets delivered_packets".split(),
+    *"dropped_queue dropped_error thinned_acks inside_packets repeated marked".split(),
     *"queue_mean_packets queue_max_packets".split(),
 )
 _TEXTS = ("name", "half", "cc", "transfer", "direction")
@@ -125,7 +125,11 @@ class Result:
 
     @cached_property
     def links(self) -> pl.DataFrame:
-        """One row per direction of each link."""
+        """One row per direction of each link.
+
+        utilisation has the bits sent within the run as a share of those that the rate allowed while the link
+        was up, up_s the seconds in which it was, data_flows how many flows' data cross it.
+        """
         return link_frame(self.json["links"])
 
     @cached_property

@@ -92,7 +92,10 @@ def show_run(result: Result) -> None:
     _show_together(data["flows"])
     _show_transfers(data["flows"][:MOST_FLOWS])
     links = [row | {"varies": _varies(result, row)} for row in data["links"][:MOST_FLOWS]]
-    terminal.show_rows("", _LINKS, links)
+    columns = _LINKS.copy()
+    if any(_down(row, data["simulated_s"]) for row in links):
+        columns.insert(3, ("up\ns", lambda of: _up(of, data["simulated_s"])))
+    terminal.show_rows("", columns, links)
     terminal.rest(MOST_FLOWS, len(data["links"]), "rows of links")
 
 
@@ -112,6 +115,17 @@ def _varies(result: Result, row: dict[str, Any]) -> bool:
         return file is None or "rate_bps" in read(file).columns
     except (OSError, _core.ScenarioError):  # a stored result; the file is gone
         return True
+
+
+def _down(link: dict[str, Any], simulated_s: float) -> bool:
+    """Whether a direction of a link was down for a part of the run."""
+    return bool(link.get("up_s", simulated_s) < simulated_s)
+
+
+def _up(link: dict[str, Any], simulated_s: float) -> str:
+    """How long a direction was up, beside the utilisation, which is of this time: "70 of 90"."""
+    up_s = link.get("up_s", simulated_s)
+    return f"{up_s:.4g} of {simulated_s:.4g}" if _down(link, simulated_s) else "all"
 
 
 def _flow_name(flow: dict[str, Any]) -> str:
@@ -212,7 +226,7 @@ def _what_each_got(found: Comparison, link: str) -> tuple[str, list[str], list[l
     flows = f", {rows[0]['flows']} flows at once" if several else ""
     optional: list[tuple[bool, Column]] = [
         *((True, column) for column in _contender(rows)),
-        (repeated, ("group", lambda row: str(row["group"]))),
+        (_grouped(rows), ("group", lambda row: str(row["group"]))),
         (True, ("goodput\nMbit/s", lambda row: units.digits(row["goodput_bps"] / 1e6))),
         (repeated, ("95 %\n+-", _half_width)),
         (finite, ("done\ns", _completion)),
@@ -255,16 +269,27 @@ def _contender(rows: Sequence[dict[str, Any]]) -> list[Column]:
     return found
 
 
+def _grouped(rows: Sequence[dict[str, Any]]) -> bool:
+    """Whether a comparison has groups: it has several runs, and they differ."""
+    return any(row["group"] is not None for row in rows)
+
+
 def _remarks(found: Comparison, *, repeated: bool) -> Iterator[str]:
     """Notes for a reader of a comparison."""
     rows = found.rows
-    if repeated and len(rows) > 1:
+    if len(rows) > 1 and _grouped(rows):
         yield "Within a group no difference to its first is certain (Holm's correction, 95 %)."
     if repeated and all(row["goodput_high_bps"] == row["goodput_low_bps"] for row in rows):
-        yield "All runs of an algorithm are alike: nothing in this scenario is random."
+        yield (
+            "All runs of an algorithm are alike: nothing in this scenario is random. So there is nothing to "
+            "test, and there are no groups."
+        )
     yield from found.notes
     if any(row["lossy"] for row in rows):
         yield f"! loses more than {100 * LOSSY:.0f} % of its packets: fast or not, it costs others."
+    if down := [row["up"] for row in rows if row["up"] < 1]:
+        share = units.percent(stats.mean(down).mean)
+        yield f"used: of what the link can carry while it is up, which is {share} % of the time."
     if any(row["completed"] not in (None, 1.0) for row in rows):
         yield "done: mean time of the transfers that were completed, and their share if some were not."
 

@@ -106,6 +106,19 @@ def test_what_cannot_be_told_apart_is_one_group_and_the_rest_comes_after():
     assert [row["group"] for row in alike] == [1, 1]
 
 
+def test_where_nothing_is_random_there_are_no_groups(cli):
+    rows = compare_rows("leo-handover", ["bbr3", "cubic"], whole=True, seeds=2, duration="20 s")
+    assert [row["group"] for row in rows] == [None, None]
+    assert rows[0]["goodput_bps"] >= rows[1]["goodput_bps"] == rows[1]["goodput_low_bps"]
+    said = cli(
+        "compare", "--scenario", "leo-handover", "--cc", "bbr3,cubic", "--for", "20 s", "--seeds", "2"
+    ).stdout
+    assert (
+        "nothing in this scenario is random" in said
+        and "group " not in said.split("Why not")[0].split("there are")[0]
+    )
+
+
 def test_an_interval_never_falls_below_zero():
     rows = compare_rows(LINK, ["reno"], per=0.6, seeds=3, duration="20 s")
     assert rows[0]["goodput_low_bps"] >= 0

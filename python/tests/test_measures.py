@@ -9,12 +9,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+import bentpipe as bp
 from bentpipe import measures
 from bentpipe.plot.many import many
 from bentpipe.plot.measures import per_run
 from bentpipe.reports.measures import sample
 from bentpipe.sweeps.commands import groups
-from bentpipe.sweeps.stored import Stored
+from bentpipe.sweeps.stored import Stored, read
 
 
 def flow(name: str, cc: str, goodput_bps: float, sent: int, dropped: int, **more: Any) -> dict[str, Any]:
@@ -50,7 +51,7 @@ LINKS = pl.DataFrame(
         {"run": 0, "seed": 1, "name": "wide", "direction": "forward", "rate_bps": 9e6, "utilisation": 0.9},
         {"run": 0, "seed": 1, "name": "wide", "direction": "reverse", "rate_bps": 1e5, "utilisation": 1.0},
     ]
-)
+).with_columns(data_flows=pl.Series([1, 1, 0]))
 
 
 def shown_by_a_figure(measure: str) -> float:
@@ -83,6 +84,34 @@ def test_jains_index_is_that_of_all_flows_of_the_run_and_that_of_its_own_has_ano
     assert shown_by_a_report("jain_own") == pytest.approx(JAIN_OWN)
 
 
+def test_the_goodput_of_an_algorithm_is_the_sum_of_its_flows_everywhere() -> None:
+    assert shown_by_a_figure("goodput_bps") == 7e6 and shown_by_a_report("goodput") == pytest.approx(7)
+    (row,) = groups(FLOWS.filter(cc="cubic"), LINKS, [])
+    assert row["goodput_bps"] == 7e6
+    found = sample(
+        Stored([Path("made-up")], FLOWS, LINKS, pl.DataFrame(), pl.DataFrame()), ["goodput", "rtt_p95"]
+    )
+    labels = [measure.label for measure in found.measures]
+    assert labels == ["goodput (sum of flows), Mbit/s", "p95 RTT (mean of flows), ms"]
+
+
+def test_a_sweep_leaves_out_the_parts_of_a_flow_as_a_comparison_does(tmp_path: Path) -> None:
+    """Of a Multipath connection 0.6 s; its subflows of 1.2 and 0.1 s do not count beside it."""
+    rows = [
+        flow("lia", "lia", 3e6, 30, 3, rtt_p95_s=0.6),
+        flow("lia/1", "lia", 2e6, 20, 2, half="subflow", rtt_p95_s=1.2),
+        flow("lia/2", "lia", 1e6, 10, 1, half="subflow", rtt_p95_s=0.1),
+    ]
+    (row,) = groups(pl.DataFrame(rows, schema_overrides={"half": pl.String}), LINKS, [])
+    assert (row["rtt_p95_s"], row["goodput_bps"], row["loss"]) == (0.6, 3e6, 0.1)
+    short = bp.Scenario.load("geo-leo-multipath", {"duration": "20 s"})
+    bp.sweep(short, {"flow.0.cc": ["lia"]}, seeds=2, out=tmp_path / "swept")
+    swept = read([tmp_path / "swept"])
+    (point,) = groups(swept.flows, swept.links, ["flow.0.cc"])
+    compared = bp.compare("geo-leo-multipath", ["lia"], whole=True, seeds=2, duration="20 s")
+    assert point["rtt_p95_s"] == pytest.approx(compared["rtt_p95_s"].item())
+
+
 def test_power_is_goodput_by_the_mean_round_trip_time_of_each_flow() -> None:
     """6 Mbit/s by 0.2 s and 1 Mbit/s by 0.1 s are 30 and 10 Mbit/s² (Kleinrock 1979)."""
     flows = FLOWS.with_columns(rtt_mean_s=pl.Series([0.2, 0.1, 0.5]))
@@ -90,13 +119,63 @@ def test_power_is_goodput_by_the_mean_round_trip_time_of_each_flow() -> None:
     assert shown_by_a_report("power", flows) == pytest.approx(20)
 
 
-def test_the_bottleneck_is_the_busiest_forward_direction() -> None:
+def test_the_bottleneck_is_the_busiest_direction_that_data_crosses() -> None:
     assert measures.utilisation(LINKS.to_dicts()) == 0.9
     assert measures.bottleneck(LINKS).select("name", "direction").rows() == [("wide", "forward")]
     assert shown_by_a_report("utilisation") == pytest.approx(90)
-    back = LINKS.filter(direction="reverse")
-    assert measures.utilisation(back.to_dicts()) == 1.0 and measures.bottleneck(back).height == 1
+    assert measures.utilisation(LINKS.drop("data_flows").to_dicts()) == 1.0
+    upload = LINKS.with_columns(data_flows=pl.Series([0, 0, 1]))
+    assert measures.utilisation(upload.to_dicts()) == 1.0
+    assert measures.bottleneck(upload).select("direction").rows() == [("reverse",)]
+    unknown = LINKS.with_columns(data_flows=pl.lit(0))  # of an emulation
+    assert measures.utilisation(unknown.to_dicts()) == 1.0 and measures.bottleneck(unknown).height == 1
     assert measures.utilisation([]) is None
+
+
+def test_the_utilisation_of_an_upload_is_that_of_the_direction_it_crosses() -> None:
+    """0.5 Mbit/s up a link of 1 Mbit/s; of the other direction acknowledgements take 0.05 %."""
+    cbr = {"path": ["sat/reverse"], "traffic": {"kind": "cbr", "rate": "0.5 Mbit/s"}}
+    link = {"rate": "50 Mbit/s", "delay": "20 ms", "reverse": {"rate": "1 Mbit/s"}}
+    ran = bp.run({"duration": "20 s", "link": {"sat": link}, "flow": [cbr]})
+    assert measures.utilisation(ran.json["links"]) == pytest.approx(0.5, rel=0.01)
+    found = bp.compare("vsat-upload", ["cubic"], whole=True, seeds=1, duration="30 s")
+    changed = {"duration": "30 s", "flow.0.cc": "cubic"}
+    alone = bp.run(bp.Scenario.load("vsat-upload", changed)).links
+    assert found["utilisation"].item() == alone.filter(direction="reverse")["utilisation"].max() > 0.1
+
+
+def played(flow: dict[str, Any], seconds: int, **link: Any) -> dict[str, Any]:
+    """A scenario of one flow over one link."""
+    sat = {"delay": "10 ms", "queue": {"kind": "drop-tail", "limit": "1 packets"}, **link}
+    return {"duration": f"{seconds} s", "link": {"sat": sat}, "flow": [{"path": ["sat"], **flow}]}
+
+
+STEADY = {"traffic": {"kind": "cbr", "rate": "5 Mbit/s"}}
+UP = [["0 s", True], ["30 s", False], ["50 s", True]]
+"""Up for 70 of 90 s."""
+
+
+def test_used_counts_bits_and_not_time() -> None:
+    """5 Mbit/s over 50 and then 10 Mbit/s, 10 s each, are 100 of 600 Mbit. By time that would be 30 %."""
+    rate = [["0 s", "50 Mbit/s"], ["10 s", "10 Mbit/s"]]
+    used = bp.run(played(STEADY, 20, rate=rate)).links["utilisation"][0]
+    assert used == pytest.approx(1 / 6, rel=1e-3)
+
+
+def test_an_outage_is_not_time_in_which_a_link_is_used(cli: Any, tmp_path: Path) -> None:
+    """5 of 50 Mbit/s are 10 % of what the link can carry. The packet that is held for 20 s does not count."""
+    link = bp.run(played(STEADY, 90, rate="50 Mbit/s", up=UP)).json["links"][0]
+    assert link["up_s"] == 70 and link["utilisation"] == pytest.approx(0.1, rel=1e-3)
+    queue = {"kind": "drop-tail", "limit": "50 packets"}
+    full = bp.run(played({"cc": "reno"}, 90, rate="5 Mbit/s", up=UP, queue=queue))
+    (used,) = full.links.filter(direction="forward")["utilisation"]
+    delivered = full.links.filter(direction="forward")["delivered_packets"].item()
+    assert 0.5 < used <= 1 and used == pytest.approx(delivered * 12_000 / (70 * 5e6), rel=1e-3)
+    file = tmp_path / "full.json"
+    file.write_text(bp.Scenario.of(full.scenario).as_written())
+    assert "70 of 90" in cli("run", file).stdout
+    said = cli("compare", "--scenario", file, "--cc", "reno", "--seeds", "1").stdout
+    assert "while it is up, which is 77.8 % of the time" in " ".join(said.split())
 
 
 def test_where_nothing_was_sent_the_loss_is_unknown() -> None:

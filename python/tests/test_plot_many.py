@@ -41,7 +41,13 @@ def sweep(vary: dict[str, dict[str, Any]], *, flows: int = 1, seeds: int = 2, **
             scenario: Any = copy.deepcopy(BASE | {"seed": seed} | more)
             scenario["flow"] += [{"cc": "cubic", "path": ["sat"]} for _ in range(flows - 1)]
             for column, (_, given) in zip(vary, point, strict=True):
-                *way, last = column.removesuffix("_s").removesuffix("_bytes").removesuffix("_bdp").split(".")
+                *way, last = (
+                    column.removesuffix("_bps")
+                    .removesuffix("_s")
+                    .removesuffix("_bytes")
+                    .removesuffix("_bdp")
+                    .split(".")
+                )
                 place = scenario
                 for part in way:
                     place = place[int(part)] if isinstance(place, list) else place.setdefault(part, {})
@@ -178,6 +184,49 @@ def test_throughput_and_delay_have_an_ellipse_over_the_seeds() -> None:
     assert found["queueing_p95_s"][0] == pytest.approx(row["rtt_p95_s"][0] - floor)
     assert found["goodput_bps"][0] == row["goodput_bps"][0]
     assert any(text.get_text() == "better" for text in axes.texts)
+
+
+def test_the_marker_of_a_trade_off_is_the_mean_on_a_logarithmic_axis_too() -> None:
+    """Five delays of 13 to 501 ms: their mean is 303.6 ms, their geometric mean 181 ms."""
+    rows = [
+        {
+            "run": run,
+            "seed": run,
+            "goodput_bps": 1e6 + run,
+            "rtt_p95_s": 0.1 + late,
+            "rtt_min_s": 0.1,
+            "cc": "cubic",
+        }
+        for run, late in enumerate((0.176, 0.013, 0.501, 0.501, 0.327))
+    ]
+    figure = plot.throughput_delay(pl.DataFrame(rows))
+    assert figure.axes[0].get_xscale() == "log"
+    (marker,) = drawn(figure)["CUBIC"].get_xdata()
+    assert marker == pytest.approx(303.6) and "of the logarithms" in note(figure)
+    assert figure.data["queueing_p95_s_mean"].unique().to_list() == [pytest.approx(0.3036)]
+
+
+def test_a_measure_of_several_flows_says_what_of_them_it_is() -> None:
+    """Twelve flows share what one had: the link carries as much."""
+    runs = sweep({"flow.0.count": {1: 1, 12: 12}}, seeds=1)
+    figure = plot.against(runs, x="flow.0.count", y="goodput_bps")
+    assert figure.axes[0].get_ylabel() == "goodput (sum of flows) / Mbit/s"
+    one, many = figure.data["goodput_bps_mean"].to_list()
+    assert many == pytest.approx(runs.flows.filter(pl.col("flow.0.count") == 12)["goodput_bps"].sum())
+    assert 3e6 < one < many < 4e6
+    trips = plot.against(runs, x="flow.0.count", y="rtt_p95_s").axes[0].get_ylabel()
+    assert trips == "p95 RTT (mean of flows) / ms"
+    alone = plot.against(sweep(DELAY, seeds=1), y="goodput_bps").axes[0].get_ylabel()
+    assert alone == "goodput / Mbit/s"
+
+
+def test_no_interval_of_a_goodput_ends_beyond_the_rate_of_its_link() -> None:
+    """At 1 Mbit/s and at 50: the end of the slow link's interval is not that of the fast one."""
+    rates = {"link.sat.rate_bps": {1e6: "1 Mbit/s", 50e6: "50 Mbit/s"}}
+    runs = sweep(rates | BUFFER, seeds=2)
+    for figure in (plot.heatmap(runs), plot.against(runs, x="link.sat.queue.limit_bdp", y="goodput_bps")):
+        slow = figure.data.filter(pl.col("link.sat.rate_bps") == 1e6)
+        assert slow["goodput_bps_high"].max() <= 1e6
 
 
 def test_a_distribution_counts_what_did_not_finish() -> None:

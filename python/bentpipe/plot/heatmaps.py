@@ -17,7 +17,7 @@ from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing, blank, note
 from bentpipe.plot.looks import size, styled, text
 from bentpipe.plot.many import SERIES, Many, ManyGiven, many, rest
-from bentpipe.plot.measures import per_run, runs, summary
+from bentpipe.plot.measures import measured, per_run, runs, summary
 from bentpipe.plot.over_key import failures, known_key
 from bentpipe.plot.panels import grid_of
 from bentpipe.stats import groups
@@ -81,8 +81,8 @@ def _keys(found: Many, x: str | None, y: str | None) -> tuple[str, str]:
 
 
 def _maps(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> Drawing:
-    points = summary(rows, [SERIES, across, up], value)
-    how = words.scaled(value, points["mean"])
+    points = summary(rows, [SERIES, across, up], value, found)
+    how = measured(found, value, points["mean"])
     names = [name for name in found.looks if (points[SERIES] == name).any()]
     fig, panels = grid_of(len(names))
     low, high = (float(str(end)) * how.factor for end in (points["mean"].min(), points["mean"].max()))
@@ -113,7 +113,7 @@ def _best(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
         fig = blank(now.width, now.height * max(1.15, 0.16 * len(ys)))
         axes = fig.add_subplot()
         cells = []
-        how = words.scaled(value, rows["y"])
+        how = measured(found, value, rows["y"])
         for (x, y), part in rows.group_by(across, up, maintain_order=True):
             samples = _samples(part)
             paired = len({len(values) for values in samples.values()}) == 1

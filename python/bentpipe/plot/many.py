@@ -11,7 +11,7 @@ from typing import Any
 import matplotlib as mpl
 import polars as pl
 
-from bentpipe import _core
+from bentpipe import _core, measures
 from bentpipe.plot.looks import Turns
 from bentpipe.plot.words import named, valued
 from bentpipe.registry import chooses, unknown
@@ -102,15 +102,14 @@ class Many:
 
     @cached_property
     def slowest(self) -> pl.DataFrame:
-        """The row of `links` of each run's slowest direction; forward where both are as slow."""
-        if not self.links.height:
-            return self.links
-        name = "result_name" if "result_name" in self.links.columns else "name"
-        ordered = self.links.with_columns((pl.col("direction") != "forward").alias("_back"))
-        ordered = ordered.filter(~pl.col("_back") | (pl.col("utilisation") > 0))
-        return ordered.sort("run", "_back", "rate_bps", name, maintain_order=True).unique(
-            subset="run", keep="first", maintain_order=True
-        )
+        """The row of `links` of each run's slowest direction that data crosses."""
+        return measures.slowest(self.links)
+
+    @cached_property
+    def several(self) -> bool:
+        """Whether a line has several flows in a run, whose measures are put together."""
+        rows = self.flows.filter(pl.col(SERIES).is_not_null()).group_by("run", SERIES).len()
+        return bool((rows["len"] > 1).any())
 
 
 def many(given: ManyGiven, *, by: str | None = None, where: Mapping[str, Any] | None = None) -> Many:

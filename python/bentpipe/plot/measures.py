@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from bentpipe import _core, measures
 from bentpipe.plot.many import SERIES, Many
+from bentpipe.plot.words import Scaled, scaled
 from bentpipe.registry import chooses, unknown
 from bentpipe.stats import interval
 
@@ -103,32 +105,41 @@ def several(found: Many, measure: str) -> None:
         )
 
 
-def summary(
-    rows: pl.DataFrame, heads: Sequence[str], measure: str, most: float | None = None
-) -> pl.DataFrame:
+def measured(found: Many, measure: str, values: pl.Series) -> Scaled:
+    """The axis of a measure. Where a line has several flows in a run, its name says what of them it is."""
+    known = scaled(measure, values)
+    if measure in _of_links(found) or not found.several:
+        return known
+    own = replace(measures.measure(measure), words=known.name)
+    return replace(known, name=measures.of_several(own).words)
+
+
+def summary(rows: pl.DataFrame, heads: Sequence[str], measure: str, found: Many) -> pl.DataFrame:
     """The mean over the runs of each point with its 95 % interval by Student's t.
 
     Args:
         rows: the result of `per_run`.
         heads: the columns that make a point.
         measure: the measure; its possible range bounds the intervals.
-        most: the largest possible value, if it is known better than by the name.
+        found: the runs; the rate of the slowest link of each bounds its goodput.
 
     Returns:
         The heads, then mean, low and high (null if there is one run), n, alike.
     """
-    most = most or measures.measure(measure).most
-    found: list[dict[str, Any]] = []
+    limits = found.slowest.select("run", "rate_bps").rows() if found.slowest.height else []
+    rate: dict[int, float] = dict(limits) if measure == "goodput_bps" else {}
+    made: list[dict[str, Any]] = []
     for point, part in rows.group_by(*heads, maintain_order=True):
         values = part["y"].to_list()
+        most = max(map(rate.get, part["run"])) if rate else measures.measure(measure).most  # type: ignore[type-var]
         least = 0.0 if min(values) >= 0 else None  # a bound that a value exceeds is none
         at = interval(values, least=least, most=most if most and most >= max(values) else None)
         low, high = (None if math.isnan(end) else end for end in (at.low, at.high))
         of = {"mean": at.centre, "low": low, "high": high, "n": at.n, "alike": at.alike}
-        found.append(dict(zip(heads, point, strict=True)) | of)
+        made.append(dict(zip(heads, point, strict=True)) | of)
     types = {head: rows.schema[head] for head in heads}
     types |= dict.fromkeys(("mean", "low", "high"), pl.Float64()) | {"n": pl.Int64(), "alike": pl.Boolean()}
-    return pl.DataFrame(found, schema=types, orient="row")
+    return pl.DataFrame(made, schema=types, orient="row")
 
 
 def runs_behind(points: pl.DataFrame, *, drawn: str = "band") -> str:

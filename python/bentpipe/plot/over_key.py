@@ -14,12 +14,12 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from bentpipe import _core
-from bentpipe.measures import measure
+from bentpipe.measures import measure, sums_of_lives
 from bentpipe.plot import words
 from bentpipe.plot.drawing import GREY, Drawing, legend, legend_columns, note
 from bentpipe.plot.looks import size, styled, text
 from bentpipe.plot.many import SERIES, Many, ManyGiven, column_of, many
-from bentpipe.plot.measures import per_run, rates, runs_behind, several, steady_rate, summary
+from bentpipe.plot.measures import measured, per_run, runs_behind, several, steady_rate, summary
 from bentpipe.plot.panels import Panel, letters, logarithmic, panels
 from bentpipe.registry import chooses, unknown
 
@@ -127,14 +127,13 @@ def lines(
     fig, drawn = panels(found, rows, [x, *(also or [])])
     across = words.scaled(x, found.flows[x])
     parts = []
-    most = max(rates(found), default=None) if y == "goodput_bps" else None
     with styled():
-        up = words.scaled(y, rows["y"])
+        up = measured(found, y, rows["y"])
         if y == "completion_s" and across.log:
             up = replace(up, log=True)
         for panel in drawn:
             ordered = panel.rows if across.names else panel.rows.sort(x)
-            points = summary(ordered, [x, SERIES], y, most)
+            points = summary(ordered, [x, SERIES], y, found)
             _draw(panel, points, found, x, across, up)
             if least is not None:
                 first, last = (float(str(end)) for end in (points[x].min(), points[x].max()))
@@ -147,9 +146,10 @@ def lines(
             parts.append(panel.named(points))
             _scale(panel.axes, across, up, y)
         whole = pl.concat(parts)
-        said = (
-            runs_behind(whole, drawn="band" if len(found.looks) <= BANDS else "bars") + said + failures(found)
-        )
+        drawn_as = "band" if len(found.looks) <= BANDS else "bars"
+        said = runs_behind(whole, drawn=drawn_as) + said + failures(found)
+        if y == "goodput_bps" and found.several and sums_of_lives(found.flows):
+            said += "; goodput is over the life of each flow, and these lives differ"
         finish(
             fig, drawn, across.label, y_label or up.label, said + ("; dashed: the fair share" if fair else "")
         )
@@ -168,9 +168,9 @@ def utilisation(
 ) -> Drawing:
     """Utilisation of the bottleneck against the loss rate, one line per algorithm, with 95 % intervals.
 
-    The utilisation is the share of the run in which the link sends (RFC 5166, section 2.1). The arguments
-    are those of `against`; `x` is by default the key of a loss rate that varies. Of a frame, which has no
-    links, the goodput is drawn unless `y` selects another measure.
+    The utilisation is the bits that the link sends as a share of those that its rate allows while it is up
+    (RFC 5166, section 2.1). The arguments are those of `against`; `x` is by default the key of a loss rate
+    that varies. Of a frame, which has no links, the goodput is drawn unless `y` selects another measure.
 
     Raises:
         ScenarioError: no loss rate varies, or several do.

@@ -12,11 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Ellipse, Polygon
 
 from bentpipe.measures import measure
-from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing
 from bentpipe.plot.looks import grey, size, styled
 from bentpipe.plot.many import SERIES, ManyGiven, many
-from bentpipe.plot.measures import per_run, runs, steady_rate
+from bentpipe.plot.measures import measured, per_run, runs, steady_rate
 from bentpipe.plot.over_key import failures, finish
 from bentpipe.plot.panels import logarithmic, panels
 
@@ -37,9 +36,10 @@ def throughput_delay(
     """Goodput against the 95th percentile of the queueing delay: up and to the right is better.
 
     The delay grows to the left. Each dot is a run, the marker the mean over the seeds, the ellipse one
-    standard deviation of the runs about it, both of the logarithm where the axis is logarithmic. K. Winstein
-    and H. Balakrishnan draw such ellipses in TCP ex Machina: Computer-Generated Congestion Control, SIGCOMM
-    2013. The area above the rate of the slowest link is grey.
+    standard deviation of the runs. Where the axis is logarithmic, the ellipse is that of the logarithms,
+    about their mean, so the marker need not be in its middle. K. Winstein and H. Balakrishnan draw such
+    ellipses in TCP ex Machina: Computer-Generated Congestion Control, SIGCOMM 2013. The area above the rate
+    of the slowest link is grey.
 
     Args:
         given: a sweep, or results.
@@ -56,7 +56,7 @@ def throughput_delay(
     rows = per_run(found, y).join(
         per_run(found, x).select("run", SERIES, x="y"), on=["run", SERIES], maintain_order="left"
     )
-    across, up = words.scaled(x, rows["x"]), words.scaled(y, rows["y"])
+    across, up = measured(found, x, rows["x"]), measured(found, y, rows["y"])
     fig, drawn = panels(found, rows, [])
     with styled():
         for panel in drawn:
@@ -77,10 +77,13 @@ def throughput_delay(
                 panel.axes.set_ylim(0, 1.08 * rate)
             if measure(y).better == "more" and measure(x).better == "less":
                 _better(panel.axes)
-        finish(fig, drawn, across.label, up.label, _foot(rows) + failures(found))
-    fig.data = pl.concat([panel.rows for panel in drawn]).select(
-        SERIES, *found.keys, "run", "seed", pl.col("x").alias(x), pl.col("y").alias(y)
-    )
+        finish(fig, drawn, across.label, up.label, _foot(rows, log=across.log) + failures(found))
+    marked = pl.concat([panel.rows for panel in drawn])
+    means = pl.col("x", "y").mean().over(SERIES, *found.keys).name.suffix("_mean")
+    fig.data = marked.with_columns(means).select(
+        SERIES, *found.keys, "run", "seed",
+        *(pl.col(of + end).alias(name + end) for end in ("", "_mean") for of, name in (("x", x), ("y", y))),
+    )  # fmt: skip
     return fig
 
 
@@ -88,7 +91,6 @@ def _cloud(axes: Axes, x: pl.Series, y: pl.Series, look: dict[str, Any], *, log:
     """The runs of a line, their mean, and the ellipse of one standard deviation."""
     xs, ys = x.to_numpy(), y.to_numpy()
     place = np.log(xs) if log else xs
-    centre = float(place.mean()), float(ys.mean())
     scale = size().type
     if len(xs) > 1:
         axes.plot(
@@ -97,9 +99,8 @@ def _cloud(axes: Axes, x: pl.Series, y: pl.Series, look: dict[str, Any], *, log:
         )  # fmt: skip
     if len(xs) >= LEAST and (place.std() > 0 or ys.std() > 0):
         _ellipse(axes, np.column_stack([place, ys]), look, log=log)
-    x_mean = math.exp(centre[0]) if log else centre[0]
     bold = {"linestyle": "", "markersize": 5.5 * scale, "markeredgewidth": 1.3 * scale}
-    axes.plot([x_mean], [centre[1]], **(look | bold))
+    axes.plot([xs.mean()], [ys.mean()], **(look | bold))
 
 
 def _ellipse(axes: Axes, points: Any, look: dict[str, Any], *, log: bool) -> None:
@@ -131,7 +132,7 @@ def _better(axes: Axes) -> None:
     )  # fmt: skip
 
 
-def _foot(rows: pl.DataFrame) -> str:
+def _foot(rows: pl.DataFrame, *, log: bool) -> str:
     """The number of runs behind each marker."""
     heads = [name for name in rows.columns if name not in ("run", "seed", "x", "y")]
     spread = [(pl.col(name).max() - pl.col(name).min()).alias(name) for name in ("x", "y")]
@@ -142,6 +143,7 @@ def _foot(rows: pl.DataFrame) -> str:
     alike = markers.filter(pl.col("n") > 1, pl.col("x") == 0, pl.col("y") == 0).height
     if alike == markers.height:
         return f"{n} runs for each marker, all alike: nothing random had an effect"
-    ring = "ellipse: one standard deviation" if most >= LEAST else f"fewer than {LEAST}, so no ellipses"
+    of = " of the logarithms" if log else ""
+    ring = f"ellipse: one standard deviation{of}" if most >= LEAST else f"fewer than {LEAST}, so no ellipses"
     same = f"; runs are alike at {alike} of {markers.height} markers" if alike else ""
     return f"{n} runs for each marker, the mean; {ring}{same}"

@@ -150,10 +150,11 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
         raise ScenarioError(f"measures: no run has {missing[0]!r}; they have {', '.join(usable)}")
     ids = dict(flows.select("algorithm", "id").unique(maintain_order=True).iter_rows())
     rivals = frozenset(flows.filter("rival")["algorithm"].unique())
-    shown = [REPORTED[name] for name in there]
-    rates = stored.links["rate_bps"].max() if "rate_bps" in stored.links.columns else None
+    several = (flows.group_by("algorithm", "run").len()["len"] > 1).any()
+    shown = [measures.of_several(REPORTED[name]) if several else REPORTED[name] for name in there]
+    rates = measures.slowest(stored.links)["rate_bps"].max() if stored.links.height else None
     if isinstance(rates, float) and math.isfinite(rates):
-        # No flow is faster than the fastest link.
+        # Flows together are not faster than the slowest link that they cross.
         shown = [replace(one, most=rates) if one.name == "goodput" else one for one in shown]
     return Sample(rows, list(ids), ids, parameters, shown, rivals)
 
@@ -178,6 +179,11 @@ class Means:
         """The mean of an algorithm with its 95 % interval, if it has one."""
         values = self.values.get(algorithm)
         return interval(values, measure) if values else None
+
+    @property
+    def random(self) -> bool:
+        """Whether runs of an algorithm differ, so that groups mean something."""
+        return stats.random_in(self.values)
 
     def groups(self, measure: MeasureRow, rivals: frozenset[str] = frozenset()) -> list[list[str]]:
         """The algorithms in groups that intervals do not separate; empty for one or one run each."""

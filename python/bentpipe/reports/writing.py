@@ -93,7 +93,7 @@ def _summary(page: Page, found: Sample) -> None:
     """A table of all algorithms, the best group of the first measure on top."""
     of = {measure.name: means(found, measure) for measure in found.measures}
     first = found.measures[0]
-    groups = of[first.name].groups(first, found.rivals)
+    groups = of[first.name].groups(first, found.rivals) if of[first.name].random else []
     place = {name: nth for nth, group in enumerate(groups, 1) for name in group}
     led = leads(found, first)
     page.section("Summary", _said(found, of[first.name]))

@@ -88,6 +88,19 @@ def groups(
     return found
 
 
+def random_in(samples: Mapping[str, Sequence[float]]) -> bool:
+    """Whether chance plays a part: a sample has several values that differ.
+
+    Where it does not, every difference between samples is a property of the scenario, however small. A test
+    of significance then means nothing, and neither do `groups`.
+
+    Raises:
+        ValueError: a sample has no values, or one is not finite.
+    """
+    values = [read(sample, f"values of {name}") for name, sample in samples.items()]
+    return any(len(sample) > 1 and spread_of(sample, size_of(sample)) > 0 for sample in values)
+
+
 def _holm(pairs: Mapping[frozenset[str], float], error: float) -> set[frozenset[str]]:
     """The pairs that differ: from the least p-value on, until one is too large."""
     apart: set[frozenset[str]] = set()

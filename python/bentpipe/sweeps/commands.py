@@ -147,7 +147,7 @@ def _show(plan: Plan, runs: Runs, out: Path, *, json: bool) -> None:
         )
         return
     show_groups(found, keys)
-    if sums_of_lives(runs.flows):
+    if measures.sums_of_lives(runs.flows):
         terminal.line(measures.LIVES)
     place = terminal.plain(str(out))
     terminal.line(f"written to {place}: {runs.flows.height:,} rows of flows, {runs.links.height:,} of links")
@@ -161,12 +161,13 @@ def groups(flows: pl.DataFrame, links: pl.DataFrame, keys: Sequence[str]) -> lis
 
     With the keys, and runs; goodput_bps of all flows together, its mean over runs, with the ends of its 95 %
     interval, goodput_low_bps and goodput_high_bps (None for one run), which are not beyond the rates of the
-    links; rtt_p95_s, the mean over flows and runs; loss, as `measures.lost`.
+    links; rtt_p95_s, the mean over flows and runs; loss, as `measures.lost`. Parts of a flow count with the
+    whole.
     """
     from bentpipe.sweeps.job import goodput
 
-    forward = links.filter(direction="forward").group_by("run", maintain_order=True).agg("rate_bps")
-    rates: dict[int, list[float]] = dict(forward.iter_rows())
+    crossed = measures.crossed(links).group_by("run", maintain_order=True).agg("rate_bps")
+    rates: dict[int, list[float]] = dict(crossed.iter_rows())
     points: dict[tuple[Any, ...], dict[int, list[dict[str, Any]]]] = {}
     for row in flows.iter_rows(named=True):
         points.setdefault(tuple(row[key] for key in keys), {}).setdefault(row["run"], []).append(row)
@@ -175,7 +176,7 @@ def groups(flows: pl.DataFrame, links: pl.DataFrame, keys: Sequence[str]) -> lis
         values = [goodput(rows) for rows in runs.values()]
         most = math.fsum(rates.get(next(iter(runs)), ()))
         mean = stats.interval(values, least=0, most=most if most >= max(values) else None)
-        every = [row for rows in runs.values() for row in rows]
+        every = [row for rows in runs.values() for row in each_once(rows)]
         rtts = [row["rtt_p95_s"] for row in every if row["rtt_p95_s"] is not None]
         found.append(
             {
@@ -224,12 +225,6 @@ def show_groups(found: Sequence[dict[str, Any]], keys: Sequence[str]) -> None:
         terminal.line(f"point: {', '.join(keys)}")
     terminal.show_table("", heads, rows)
     terminal.rest(_ROWS, len(found), "points")
-
-
-def sums_of_lives(flows: pl.DataFrame) -> bool:
-    """Whether the goodput of a run is a sum over flows of different lives: `measures.lives_differ`."""
-    rows = flows.select("run", "half", "start_s", "completion_s").partition_by("run")
-    return any(measures.lives_differ(each_once(of.iter_rows(named=True))) for of in rows)
 
 
 def _cell(value: Any) -> str:

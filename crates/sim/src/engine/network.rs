@@ -239,7 +239,10 @@ impl Network {
         let links = plan.directions().zip(&mut self.directions).map(|((id, of), direction)| {
             LinkReport::of(direction, &plan.links[id.link()].name, id.way(), of.rate_bps, end)
         });
-        let links: Vec<LinkReport> = links.collect();
+        let mut links: Vec<LinkReport> = links.collect();
+        for id in plan.flows.iter().flat_map(|flow| &*flow.path) {
+            links[id.index()].data_flows += 1;
+        }
         let silent = warnings::silent(plan, (&flows, &first), &links, |i| self.flows[i].is_connecting());
         let open = warnings::unfinished(plan, &flows, &first);
         let thinned = warnings::thinned(plan, &links);

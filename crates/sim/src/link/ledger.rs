@@ -52,7 +52,7 @@ impl Direction {
         let Some(plan) = plan else { return Ok(()) };
         room(name, plan, &ledger)?;
         let busy = self.utilisation(end);
-        hold("a transmitter is not busy for longer than the run", (0.0..=1.0).contains(&busy), || {
+        hold("a transmitter sends no more than its rate allows", (0.0..=1.0).contains(&busy), || {
             format!("link {name}: {busy}")
         })
     }

@@ -133,12 +133,12 @@ impl TimeLine {
 
     /// Bits that can be sent in an interval.
     pub fn bits(&self, from: Time, to: Time) -> u128 {
-        self.work(self.step_at(from), from.0, to.0) / u128::from(PARTS)
+        self.work_between(from.0, to.0) / u128::from(PARTS)
     }
 
     /// Is the rate above zero at any time of an interval? True for an empty interval.
     pub(crate) fn is_up(&self, from: Time, to: Time) -> bool {
-        to <= from || self.work(self.step_at(from), from.0, to.0) > 0
+        to <= from || self.work_between(from.0, to.0) > 0
     }
 
     /// The number of the step at an instant.
@@ -179,6 +179,11 @@ impl TimeLine {
             None => (u128::from(way) * u128::from(passed) / u128::from(length)) as u64,
         };
         if to > from { from + part } else { from - part }
+    }
+
+    /// Work that can be done from `from` until `to`, in [`PARTS`] of a bit. It searches for the step.
+    pub(super) fn work_between(&self, from: u64, to: u64) -> u128 {
+        self.work(self.step_at(Time(from)), from, to)
     }
 
     /// Work that can be done from `from`, in step `i`, until `to`, in [`PARTS`] of a bit.

@@ -114,15 +114,23 @@ impl Transmitter {
         }
     }
 
-    /// Share of the time until `end`, which is above 0, in which it was busy. With opportunities, the share
-    /// used of their bytes.
+    /// The bits sent until `end`, which is above 0, as a share of those that its rate, or its opportunities,
+    /// allowed. With a constant rate that is the share of the time in which it was busy.
     pub(super) fn utilisation(&self, end: u64) -> f64 {
-        if let SendingRate::Slots(slots) = &self.rate {
-            return slots.used(end);
+        match &self.rate {
+            SendingRate::Slots(slots) => slots.used(end),
+            SendingRate::Varying(rate) => rate.used(self.free_at, end),
+            SendingRate::Fixed(_) | SendingRate::Instant => {
+                // The time beyond the end is one unbroken busy period.
+                let beyond = self.free_at.saturating_sub(end).min(self.busy);
+                (self.busy - beyond) as f64 / end as f64
+            }
         }
-        // The time beyond the end is one unbroken busy period.
-        let beyond = self.free_at.saturating_sub(end).min(self.busy);
-        (self.busy - beyond) as f64 / end as f64
+    }
+
+    /// How much of the time until `end` its rate is above 0, ns.
+    pub(super) fn up(&self, end: u64) -> u64 {
+        if let SendingRate::Varying(rate) = &self.rate { rate.up(end) } else { end }
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) struct VaryingRate {
     step: usize,
     /// Work left of the last packet, less than a nanosecond's.
     carry: u64,
+    /// Work done, that beyond the present included.
+    done: u128,
     /// A size and a rate, the time of a packet, and the remainder of its work. A division costs more than the
     /// rest.
     usual: (u16, u64),
@@ -26,7 +28,7 @@ pub(super) struct VaryingRate {
 
 impl VaryingRate {
     pub(super) fn new(line: TimeLine) -> Self {
-        Self { line, step: 0, carry: 0, usual: (0, 0), whole: 0, rest: 0, last_alone: Some(0) }
+        Self { line, step: 0, carry: 0, done: 0, usual: (0, 0), whole: 0, rest: 0, last_alone: Some(0) }
     }
 
     /// The transmission time of `size` bytes at the highest rate, ns.
@@ -38,6 +40,25 @@ impl VaryingRate {
     pub(super) fn mean_rate(&self, from: u64, to: u64) -> u64 {
         let work = self.line.work(self.step, from, to);
         work.checked_div(u128::from(to.saturating_sub(from))).unwrap_or(0) as u64
+    }
+
+    /// The share done by `end` of the work that could be done until then. It becomes free at `free_at`;
+    /// until then it is busy without a break if that is later.
+    pub(super) fn used(&self, free_at: u64, end: u64) -> f64 {
+        let offered = self.line.work_between(0, end);
+        let done = self.done - self.line.work_between(end, free_at);
+        // In lowest terms, so that a rate that never changes gives the bits of a constant one.
+        let (mut most, mut rest) = (offered, done);
+        while rest > 0 {
+            (most, rest) = (rest, most % rest);
+        }
+        if offered == 0 { 0.0 } else { (done / most) as f64 / (offered / most) as f64 }
+    }
+
+    /// How much of the time until `end` the rate is above 0, ns.
+    pub(super) fn up(&self, end: u64) -> u64 {
+        let steps = self.line.steps().iter().enumerate().filter(|(_, step)| step.rate_bps > 0);
+        steps.map(|(i, step)| self.line.end_of_step(i).min(end).saturating_sub(step.at.0)).sum()
     }
 
     /// How long a packet of `size` takes alone at a rate above zero, ns, and the remainder of its work.
@@ -52,21 +73,23 @@ impl VaryingRate {
     /// Sends `size` bytes from `begin` on, or until the handover at `cut`. Returns the end of their
     /// transmission.
     pub(super) fn send(&mut self, begin: u64, size: u16, cut: Option<u64>) -> u64 {
-        let (sent, alone) = self.work_off(begin, size, cut);
+        let given = u64::from(size) * 8 * PARTS + self.carry;
+        let (sent, alone, left) = self.work_off(begin, size, cut);
+        self.done += u128::from(given - left);
         self.last_alone = alone;
         self.line.go_to(&mut self.step, sent);
         sent
     }
 
-    /// The end of this transmission, and the new value of `last_alone`.
-    fn work_off(&mut self, begin: u64, size: u16, cut: Option<u64>) -> (u64, Option<u64>) {
+    /// The end of this transmission, the new value of `last_alone`, and the work that was not done.
+    fn work_off(&mut self, begin: u64, size: u16, cut: Option<u64>) -> (u64, Option<u64>, u64) {
         self.line.go_to(&mut self.step, begin);
         let (mut from, cut) = (begin, cut.unwrap_or(u64::MAX));
         let carry = std::mem::take(&mut self.carry);
         let mut work = u64::from(size) * 8 * PARTS + carry;
         while from < LATEST {
             if from == cut {
-                return (from, None);
+                return (from, None, work);
             }
             let rate = self.line.steps()[self.step].rate_bps;
             let end = self.line.end_of_step(self.step).min(cut);
@@ -80,13 +103,13 @@ impl VaryingRate {
                 };
                 if time < room || time == room && rest == 0 {
                     self.carry = rest;
-                    return (from + time, Some(whole));
+                    return (from + time, Some(whole), rest);
                 }
                 work -= room * rate;
             }
             from = end;
             self.line.go_to(&mut self.step, end);
         }
-        (LATEST, Some(0)) // it is held for ever
+        (LATEST, Some(0), work) // it is held for ever
     }
 }

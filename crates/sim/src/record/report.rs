@@ -194,8 +194,13 @@ pub struct LinkReport {
     pub direction: &'static str,
     /// Rate, bits per second.
     pub rate_bps: u64,
-    /// Share of the time in which the transmitter was busy.
+    /// Bits sent within the run, lost ones included, as a share of those that the rate allowed while the link
+    /// was up. A packet that an outage holds in the transmitter sends nothing meanwhile.
     pub utilisation: f64,
+    /// How long the link was up, seconds.
+    pub up_s: f64,
+    /// Flows whose data cross it. 0 in an emulation, where no flow is known.
+    pub data_flows: u64,
     /// Packets that came. Each is delivered, dropped, lost, thinned, or still inside at the end.
     pub offered_packets: u64,
     /// Packets that reached the far end.
@@ -220,7 +225,7 @@ pub struct LinkReport {
 
 impl LinkReport {
     /// What `direction` has done until `end`, which is not before its last call: the direction called `way`,
-    /// "forward" or "reverse", of the link `name`, with this nominal rate.
+    /// "forward" or "reverse", of the link `name`, with this nominal rate. No flow is known to cross it.
     pub fn of(direction: &mut Direction, name: &str, way: &'static str, rate_bps: u64, end: Time) -> Self {
         let (offered_packets, inside_packets) = direction.inside(end);
         let (dropped_queue, dropped_error) = direction.dropped(end);
@@ -229,6 +234,8 @@ impl LinkReport {
             direction: way,
             rate_bps,
             utilisation: direction.utilisation(end),
+            up_s: direction.up(end).secs(),
+            data_flows: 0,
             offered_packets,
             delivered_packets: direction.counts.delivered,
             dropped_queue: dropped_queue - direction.thinned(),

@@ -1,6 +1,6 @@
 //! What a direction has done, in the form that reports and bounds need.
 
-use bentpipe_cc::Time;
+use bentpipe_cc::{Span, Time};
 
 use super::{Direction, QueueStage};
 use crate::link::backlog::Backlog;
@@ -67,10 +67,15 @@ impl Direction {
         waiting + self.on_the_way().count() as u64
     }
 
-    /// Share of the time until `end` in which the transmitter was busy; with opportunities, the share used of
-    /// their bytes.
+    /// The bits that the transmitter has sent until `end` as a share of those that its rate allowed while it
+    /// was up.
     pub(crate) fn utilisation(&self, end: Time) -> f64 {
         if end.0 == 0 { 0.0 } else { self.stages.transmitter.utilisation(end.0) }
+    }
+
+    /// How much of the time until `end` the link is up.
+    pub(crate) fn up(&self, end: Time) -> Span {
+        Span(self.stages.transmitter.up(end.0))
     }
 
     /// Time-average of the packets waiting until `end`.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::link::time_line::{Leg, Step, TimeLine};
 use crate::queue::QueueLimit;
 
 fn link(rate_bps: u64, delay_ms: u64, queue: QueueLimit) -> Direction {
@@ -100,6 +101,26 @@ fn utilisation_and_mean_queue_are_time_averages() {
     assert_eq!(l.utilisation(Time(3_000_000)), 1.0);
     assert_eq!(l.utilisation(Time(8_000_000)), 0.5);
     assert!((l.queue_mean(Time(3_000_000)) - 2.0).abs() < 1e-12);
+}
+
+#[test]
+fn utilisation_counts_bits_where_the_rate_changes() {
+    // 12 Mbit/s for 2 ms, nothing for 3 ms, 3 Mbit/s from then on. Of three packets of 12,000 bits two are
+    // sent; the third waits for the link to come back and takes 4 ms.
+    let step = |ms: u64, rate_bps| Step { at: Time(ms * 1_000_000), rate_bps, loss_rate: 0.0 };
+    let steps = [step(0, 12_000_000), step(2, 0), step(5, 3_000_000)];
+    let leg = Leg { at: Time(0), delay: Span::ZERO, towards: Span::ZERO };
+    let line = TimeLine::new(steps.into(), [leg].into(), [].into());
+    let plan = DirectionPlan { line, ..DirectionPlan::plain(12_000_000, Span::ZERO, QueueLimit::Packets(9)) };
+    let mut l = Direction::new(&plan, 1, "test");
+    for _ in 0..3 {
+        assert!(push(&mut l, Time(0), 1500));
+    }
+    // Packets sent of those that it could send: in 1 ms one of one; in 5 ms two of two, though it holds the
+    // third meanwhile; in 7 ms half of the third, too; in 17 ms three of five.
+    let used = |ms: u64| l.utilisation(Time(ms * 1_000_000));
+    assert_eq!([1, 5, 7, 17].map(used), [1.0, 1.0, 1.0, 0.6]);
+    assert_eq!([1, 5, 7, 17].map(|ms| l.up(Time(ms * 1_000_000)).0 / 1_000_000), [1, 2, 4, 14]);
 }
 
 #[test]
