@@ -278,7 +278,7 @@ fn path_to_no_link() {
         &message("[\"sat\"]", "[\"sat/back\"]"),
         20,
         "flow.0.path.0",
-        &["no link", "sat/back", "did you mean sat"],
+        &["no link", "sat/back", "\"sat/reverse\""],
     );
 }
 
