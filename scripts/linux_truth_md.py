@@ -9,8 +9,8 @@ cells.csv has a row for each pair of transfers, curves.csv the windows of a few.
 same transfers, and other seeds stay, so that a table may grow by a seed at a time
 (`--seeds 5 --only '*-120s-5'`). A transfer whose emulation did not keep time is left out. New simulations
 leave the real columns as they are. The distance of two windows needs the real curve, which is not stored:
-where the simulation comes out otherwise, that column is emptied. Tables and figures follow from these two;
-the words around them are written by hand.
+where the simulation comes out otherwise, that column is emptied. Tables and figures follow from these two,
+those of traffic that pauses from linux_truth_paused.py; the words around them are written by hand.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import linux_truth_paused
 import matplotlib as mpl
 import md
 from matplotlib.figure import Figure
@@ -304,7 +305,8 @@ def pages() -> dict[Path, str]:
     rows = read_rows(CELLS)
     with mpl.rc_context({**STYLE, "svg.fonttype": "none"}):
         errors, curves = draw_errors(comparison.table(rows)), draw_curves(read_rows(CURVES))
-    return {**md.filled(PAGE, parts(rows)), ERRORS_FIGURE: errors, CURVES_FIGURE: curves}
+    filled = md.filled(PAGE, parts(rows) | linux_truth_paused.parts())
+    return {**filled, ERRORS_FIGURE: errors, CURVES_FIGURE: curves}
 
 
 def stale() -> list[str]:

@@ -25,6 +25,7 @@ OWN = {
     "starlink-race": ("starlink.model:StarlinkRace", "", "Algorithms over all ends of the model of Starlink"),
     "starlink-both": ("starlink.model:Both", "", "A download and an upload over the model of Starlink"),
     "linux-truth": ("truth:LinuxTruth", "", "Simulator beside Linux kernel, as root"),
+    "paused-truth": ("truth:PausedTruth", "", "Traffic that pauses beside Linux kernel, as root"),
     "quic-truth": ("truth:QuicTruth", "", "TCP and QUIC, simulated and real, as root"),
     "leocc": ("leo.leocc:LeoCC", " --data DIR", "LeoCC in its authors' setting and in ours"),
 }  # fmt: skip

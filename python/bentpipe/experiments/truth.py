@@ -26,15 +26,16 @@ from bentpipe.sweeps.engine import Clock, Interrupted
 from bentpipe.sweeps.kept import Row
 from bentpipe.sweeps.store import Lock
 from bentpipe.truth import cell as cells_of
-from bentpipe.truth import comparison, measuring, quic_program, quic_table
+from bentpipe.truth import comparison, measuring, paused, paused_table, quic_program, quic_table
 from bentpipe.truth.cell import Cell
 from bentpipe.truth.measuring import TransferJob
+from bentpipe.truth.paused import PausedCell
 from bentpipe.truth.quic_program import QuicCell, QuicTransfer
 from bentpipe.truth.real import TransferFailed
 from bentpipe.truth.side import TransferStore, simulated
 from bentpipe.truth.writing import write_rows
 
-Of = TypeVar("Of", Cell, QuicCell)
+Of = TypeVar("Of", Cell, PausedCell, QuicCell)
 Numbers = dict[str, float]
 
 
@@ -152,6 +153,41 @@ class LinuxTruth(Truth[Cell]):
         write_rows(self.out / "cells.csv", self.rows)
         write_rows(self.out / "table.csv", self.table)
         return [self.out / "table.csv"]
+
+
+class PausedTruth(Truth[PausedCell]):
+    """The kernel's TCP under traffic that pauses (`bentpipe validate kernel --paused`)."""
+
+    name = "paused-truth"
+    AT_ONCE = 12
+    GRIDS = {"quick": paused.quick, "full": paused.full}  # noqa: RUF012
+
+    def files(self) -> Iterable[Path]:
+        """A file for each cell."""
+        return map(self.store.file, self.cells)
+
+    def transfer(self, job: TransferJob) -> None:
+        """Real traffic; what cannot be made is left out."""
+        self.cells = job.measure_paused(self.cells, self.store)
+
+    def cases(self) -> list[Case]:
+        """The simulation of each cell."""
+        return [Case({"transfer": cell.key}, cell.scenario(), settings=cell.as_dict()) for cell in self.cells]
+
+    def measure(self, case: Case, result: bp.Result) -> Row:
+        """How long each transfer of the simulation took."""
+        return {"times": paused_table.simulated(paused.of_dict(dict(case.settings)), result)}
+
+    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:  # noqa: ARG002
+        """Writes the rows, a line for each repeat, and their medians."""
+        stored = [json.loads(file.read_text(encoding="utf-8")) for file in self.files()]
+        self.rows = [
+            paused_table.row(cell, real, row["times"])
+            for cell, real, row in zip(self.cells, stored, rows, strict=True)
+        ]
+        self.table = paused_table.table(self.rows)
+        write_rows(self.out / "paused.csv", self.rows)
+        return [self.out / "paused.csv"]
 
 
 class QuicTruth(Truth[QuicCell]):

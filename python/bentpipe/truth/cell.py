@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import product
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from bentpipe.toml_tables import beside
 
@@ -174,7 +174,20 @@ def quick(seeds: int = 1, length_s: float = 20.0) -> list[Cell]:
     ]
 
 
-def chosen(cells: list[Cell], patterns: list[str]) -> list[Cell]:
+class Named(Protocol):
+    """What `chosen` looks at."""
+
+    sender: Sender
+
+    @property
+    def key(self) -> str:
+        """The name of its row."""
+
+
+Some = TypeVar("Some", bound=Named)
+
+
+def chosen(cells: list[Some], patterns: list[str]) -> list[Some]:
     """The cells for which a pattern fits the sender's name, or the name of the row without its seed.
 
     Raises:
@@ -182,7 +195,7 @@ def chosen(cells: list[Cell], patterns: list[str]) -> list[Cell]:
     """
     from bentpipe._core import ScenarioError
 
-    def fits(cell: Cell, pattern: str) -> bool:
+    def fits(cell: Some, pattern: str) -> bool:
         return fnmatchcase(str(cell.sender), pattern) or fnmatchcase(cell.key, pattern)
 
     for pattern in patterns:

@@ -14,9 +14,9 @@ from bentpipe import terminal
 from bentpipe.verbs import Json, Stopped, option
 
 if TYPE_CHECKING:
-    from bentpipe.experiments.truth import LinuxTruth, QuicTruth
+    from bentpipe.experiments.truth import LinuxTruth, PausedTruth, QuicTruth
 
-Made = TypeVar("Made", "LinuxTruth", "QuicTruth")
+Made = TypeVar("Made", "LinuxTruth", "PausedTruth", "QuicTruth")
 
 app = typer.Typer(
     help="Compare simulations with real programs behind the emulated link.", no_args_is_help=True
@@ -52,6 +52,14 @@ def kernel_verb(
             help="Lossy and slow returns, 2 to 80 Mbit/s, presets; three seeds of 30 s, 15 minutes.",
         ),
     ] = False,
+    paused: Annotated[
+        bool,
+        typer.Option(
+            "--paused",
+            help="Traffic that pauses: requests, pages, bursts and films, three times each; an hour. "
+            "With --quick one link, a minute.",
+        ),
+    ] = False,
     seeds: Seeds = None,
     for_: Length = None,
     only: Annotated[
@@ -63,10 +71,22 @@ def kernel_verb(
     json: Json = False,
 ) -> None:
     """Make the same transfers in simulation and with the kernel's TCP, and compare them. Needs root."""
-    from bentpipe.experiments.truth import LinuxTruth
+    from bentpipe._core import ScenarioError
+    from bentpipe.experiments.truth import LinuxTruth, PausedTruth
     from bentpipe.truth.cell import chosen
     from bentpipe.truth.comparison import show_truth
+    from bentpipe.truth.paused_table import show_paused
 
+    if paused:
+        if full or links or for_ is not None:
+            raise ScenarioError("--paused goes with --quick, --seeds, --only, --at-once and --out alone")
+        making = PausedTruth.GRIDS["quick" if quick else "full"]
+        some = chosen(making(**({} if seeds is None else {"seeds": seeds})), only or [])
+        with made(PausedTruth, out, some, at_once) as (talks, answer):
+            terminal.give(lambda: answer, lambda: show_paused(talks.table, talks.rows), json=json)
+        if not talks.rows:
+            raise typer.Exit(1)
+        return
     cells = chosen(grid(LinuxTruth.GRIDS, seeds, for_, full=full, quick=quick, links=links), only or [])
     with made(LinuxTruth, out, cells, at_once) as (truth, answer):
         terminal.give(lambda: answer, lambda: show_truth(truth.table, truth.rows), json=json)

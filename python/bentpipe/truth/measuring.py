@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections import deque
@@ -15,10 +16,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bentpipe.emulation.congestion import is_there
+from bentpipe.files import replace_text
 from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.comparison import CURVE, GOODPUT, RETRANSMITTED, RTT, curve_distance
+from bentpipe.truth.paused import PausedCell
 from bentpipe.truth.quic_program import QuicTransfer
-from bentpipe.truth.real import RealTransfer, TransferFailed
+from bentpipe.truth.real import PausedTransfer, RealTransfer, TransferFailed
 from bentpipe.truth.side import Side, TransferStore
 
 APART_S = 0.21
@@ -27,7 +30,8 @@ LOOK_S = 0.05
 TRIES = 2
 """The number of attempts at a transfer whose emulation did not keep time."""
 
-Real = TypeVar("Real", RealTransfer, QuicTransfer)
+Real = TypeVar("Real", RealTransfer, PausedTransfer, QuicTransfer)
+Of = TypeVar("Of", Cell, PausedCell)
 
 
 @dataclass(frozen=True)
@@ -96,14 +100,38 @@ class TransferJob:
             OSError: the machine or the privileges do not allow an emulated link.
             TransferFailed: no transfer can be made at all.
         """
+
+        def work(wanted: Sequence[Cell], names: Mapping[Sender, str]) -> None:
+            starts = [partial(RealTransfer, cell, store.folder, names[cell.sender]) for cell in wanted]
+            self.work_off(starts, lambda one, side, report: store.put(one.cell, side, _about(report)))
+
+        return self._lacking(cells, store, work)
+
+    def measure_paused(self, cells: Sequence[PausedCell], store: TransferStore) -> list[PausedCell]:
+        """The same with traffic that pauses; the store has a file of each, with all that is known."""
+
+        def keep(one: PausedTransfer, numbers: dict[str, Any], report: dict[str, Any]) -> None:
+            text = json.dumps({**one.cell.as_dict(), **numbers, **_about(report)}) + "\n"
+            replace_text(store.file(one.cell), text)
+
+        def work(wanted: Sequence[PausedCell], names: Mapping[Sender, str]) -> None:
+            self.work_off([partial(PausedTransfer, cell, names[cell.sender]) for cell in wanted], keep)
+
+        return self._lacking(cells, store, work)
+
+    def _lacking(
+        self,
+        cells: Sequence[Of],
+        store: TransferStore,
+        work: Callable[[Sequence[Of], Mapping[Sender, str]], None],
+    ) -> list[Of]:
+        """Has those made that the store lacks and the kernel can send; returns those that are there."""
         lacking = [cell for cell in cells if not store.has(cell)]
         with ExitStack() as held:
             names, refused = _steer(held, {cell.sender for cell in lacking})
             for sender, why in refused.items():
                 self.tell(f"{sender} is left out: {why}")
-            wanted = [cell for cell in lacking if cell.sender not in refused]
-            starts = [partial(RealTransfer, cell, store.folder, names[cell.sender]) for cell in wanted]
-            self.work_off(starts, lambda one, side, report: store.put(one.cell, side, _about(report)))
+            work([cell for cell in lacking if cell.sender not in refused], names)
         return [cell for cell in cells if store.has(cell)]
 
 

@@ -16,6 +16,7 @@ from bentpipe.files import replace_text
 from bentpipe.truth.cell import Cell
 
 if TYPE_CHECKING:
+    from bentpipe.truth.paused import PausedCell
     from bentpipe.truth.quic_program import QuicCell
 
 STEP_S = 0.1
@@ -85,7 +86,7 @@ class TransferStore:
 
     folder: Path
 
-    def has(self, cell: Cell) -> bool:
+    def has(self, cell: Cell | PausedCell) -> bool:
         """Whether the cell's real transfer is stored completely."""
         return self.file(cell).exists()
 
@@ -115,7 +116,7 @@ class TransferStore:
             srtt = curves["srtt"].astype(np.float64)
         return Side(row["goodput_bps"], row["rtt_s"], row["retransmitted"], cwnd, {"srtt": srtt}), row
 
-    def file(self, cell: Cell | QuicCell) -> Path:
+    def file(self, cell: Cell | PausedCell | QuicCell) -> Path:
         """The file by which a transfer is known to be complete."""
         return self.folder / f"{cell.key}.json"
 
