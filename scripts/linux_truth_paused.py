@@ -44,7 +44,7 @@ def simulate_again() -> None:
 
     def again(row: Row) -> Row:
         cell = paused.of_dict(row)
-        times = paused_table.simulated(cell, bp.run(cell.scenario()))
+        times = paused_table.simulated(cell, bp.run(cell.simulation()))
         return row | {"simulated": paused_table.text(times)}
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:

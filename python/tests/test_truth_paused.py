@@ -101,10 +101,10 @@ def test_windows_after_a_pause_are_those_of_the_sender():
 def test_every_cell_is_simulated_as_often_as_the_program_asks():
     for traffic in paused.TRAFFIC:
         cell = PausedCell(Sender("kernel", "cubic"), "20-mbit-60-ms", traffic, 1)
-        times = paused_table.simulated(cell, bp.run(cell.scenario()))
+        times = paused_table.simulated(cell, bp.run(cell.simulation()))
         assert len(times) == cell.plan["count"] and min(times) > 0.06, traffic
     (handover,) = chosen(paused.full(1), ["kernel-cubic-leo-handover-film-1"])
-    assert len(paused_table.simulated(handover, bp.run(handover.scenario()))) == 10
+    assert len(paused_table.simulated(handover, bp.run(handover.simulation()))) == 10
 
 
 def _talk(first: list[str], second: list[str], plan: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

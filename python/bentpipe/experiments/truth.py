@@ -172,7 +172,9 @@ class PausedTruth(Truth[PausedCell]):
 
     def cases(self) -> list[Case]:
         """The simulation of each cell."""
-        return [Case({"transfer": cell.key}, cell.scenario(), settings=cell.as_dict()) for cell in self.cells]
+        return [
+            Case({"transfer": cell.key}, cell.simulation(), settings=cell.as_dict()) for cell in self.cells
+        ]
 
     def measure(self, case: Case, result: bp.Result) -> Row:
         """How long each transfer of the simulation took."""

@@ -64,7 +64,7 @@ class PausedCell:
         }
 
     def scenario(self) -> dict[str, Any]:
-        """The scenario of both worlds; what is sent crosses the link forward."""
+        """The link of both worlds and its traffic; what is sent crosses it forward."""
         flow: dict[str, Any] = {
             "name": "talk",
             "cc": self.sender.algorithm,
@@ -93,6 +93,13 @@ class PausedCell:
             "flow": [flow | {"path": path}],
             "record": {"transfers": True},
         }
+
+    def simulation(self) -> dict[str, Any]:
+        """The scenario that is simulated: the sender has the interface of a host."""
+        found = self.scenario()
+        (flow,) = found["flow"]
+        way = {"path": ["host", *flow["path"]]}
+        return {**found, "link": {**found["link"], "host": _GIVEN["host"]}, "flow": [flow | way]}
 
 
 def _written(plan: dict[str, Any]) -> dict[str, Any]:
