@@ -524,7 +524,11 @@ def test_a_disk_that_takes_no_more_is_named_and_nothing_is_lost(scenario_file, s
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [("/dev/zero", "is no regular file"), ("", "give a scenario: a file"), ("link.toml", "is no regular file")],
+    [
+        ("/dev/zero", "is no regular file"),
+        ("", "give a scenario: a file"),
+        ("link.toml", "is no regular file"),
+    ],
 )
 def test_what_is_no_file_is_called_what_it_is(tmp_path, monkeypatch, given, said):
     monkeypatch.chdir(tmp_path)

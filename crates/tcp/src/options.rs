@@ -96,8 +96,9 @@ macro_rules! option_table {
                 spurious: SpuriousTimeout =
                     [SpuriousTimeout::Off, SpuriousTimeout::FRto, SpuriousTimeout::FRto, SpuriousTimeout::Off]
                     from "RFC 5682 section 2.1, RFC 3522 section 3.2";
-                /// What becomes of a window that was not used. It does not hold for controllers that set their
-                /// window in every phase, such as BBR. Default: modern "rfc5681", linux "linux", else "none".
+                /// What becomes of a window that was not used. It does not hold for controllers that
+                /// set their window in every phase, such as BBR. Default: modern "rfc5681", linux
+                /// "linux", else "none".
                 idle_restart: IdleRestart = [IdleRestart::Off, IdleRestart::Rfc5681, IdleRestart::Linux, IdleRestart::Off]
                     from "RFC 5681 section 4.1; Linux, `tcp_cwnd_restart`, `tcp_cwnd_application_limited`";
                 /// Spread segments over the round trip when the controller leaves it

@@ -120,7 +120,7 @@ pub struct Sender {
     options: Arc<Options>,
     cc: Box<dyn Controller>,
     path: Path,
-    /// True if RACK, tail loss probe or D-SACK is on.
+    /// True if RACK, tail loss probe, D-SACK or the validation of the window is on.
     watchful: bool,
     /// True if acknowledgements carry more than what has arrived: a window that changes, or a header.
     acks_carry_more: bool,
@@ -227,7 +227,7 @@ impl Sender {
             rto: Estimator::new(&options),
             timer: Time::MAX,
             suspicion: Suspicion::new(&options),
-            watchful: rack || options.tlp || options.dsack,
+            watchful: rack || options.tlp || options.dsack || validates,
             rack: rack.then(|| Box::new(Rack::new())),
             tlp: Probing::default(),
             lost_meanwhile: 0,

@@ -16,7 +16,7 @@ use bentpipe_cc::Time;
 use crate::capture::raw_options;
 use crate::host::carried::{Carried, MarkReport, Shown};
 use crate::host::control;
-use crate::link::packet::{ACK, CWR, ECE, Ecn, LOW, PROBE, Packet, SACK};
+use crate::link::packet::{ACK, CONTROL, CWR, ECE, Ecn, LOW, PROBE, Packet, SACK};
 use crate::link::random::Stream;
 use crate::resolve::plan::{CbrPlan, Duplex, FlowPlan, Source};
 use bentpipe_tcp::unwrap;
@@ -54,10 +54,11 @@ struct Connection {
     acked: u64,
     /// TS.Recent of the sending end.
     recent: u32,
-    /// The time stamp of the SYN: TS.Recent of the receiving end before the first data (RFC 7323 section 4.3).
+    /// The time stamp of the SYN: TS.Recent of the receiving end before the first data (RFC 7323
+    /// section 4.3).
     opened: u32,
-    /// The number and the payload of a short segment that is not the last of the flow. A subflow has one if it
-    /// brings the end of its connection.
+    /// The number and the payload of a short segment that is not the last of the flow. A subflow that
+    /// brings the end of its connection has one.
     short: Option<(u64, u64)>,
     /// Bytes sent so far.
     sent: u64,
@@ -100,10 +101,19 @@ impl Connection {
         matches!(self.options.reading, Reading::Paced(_) | Reading::OnDemand)
     }
 
+    /// The first byte of a segment.
+    fn start(&self, segment: u64) -> u64 {
+        if self.short.is_some() { self.bytes(segment) } else { segment * u64::from(self.options.mss) }
+    }
+
+    /// The bytes of the first segments.
     fn bytes(&self, segments: u64) -> u64 {
         let mss = u64::from(self.options.mss);
-        let missing = self.short.filter(|(number, _)| *number < segments).map_or(0, |(_, len)| mss - len);
-        segments.saturating_mul(mss).min(self.total).saturating_sub(missing)
+        let full = segments.saturating_mul(mss).min(self.total);
+        match self.short {
+            Some((number, len)) if number < segments => full - (mss - len),
+            _ => full,
+        }
     }
 }
 
@@ -219,7 +229,9 @@ impl Conversation {
 
     /// A packet arrives at the other host.
     pub(crate) fn arrive(&mut self, packet: &Packet, shown: Shown) {
-        if let (Some(tcp), Some(Signal::Syn)) = (&mut self.tcp, control::signal(packet)) {
+        if packet.has(CONTROL)
+            && let (Some(tcp), Some(Signal::Syn)) = (&mut self.tcp, control::signal(packet))
+        {
             tcp.opened = packet.ts;
         }
         if let (Some(tcp), true) = (&mut self.tcp, packet.has(ACK)) {
@@ -236,7 +248,7 @@ impl Conversation {
         if packet.has(ACK | PROBE) || control::signal(packet).is_some() {
             return None;
         }
-        let from = tcp.bytes(unwrap(packet.seq, tcp.acked));
+        let from = tcp.start(unwrap(packet.seq, tcp.acked));
         if self.back.is_some() {
             // The SACK option of an acknowledgement that rides takes bytes of the packet, too.
             return Some((from, (from + u64::from(tcp.options.mss)).min(tcp.total)));

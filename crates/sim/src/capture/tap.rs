@@ -131,7 +131,9 @@ impl Tap {
             }
         }
         conversation.arrive(packet, store.of(packet.handle).shown);
-        if let (Some(Signal::Syn), Some(other)) = (control::signal(packet), self.other(packet.flow)) {
+        if packet.has(CONTROL)
+            && let (Some(Signal::Syn), Some(other)) = (control::signal(packet), self.other(packet.flow))
+        {
             self.conversations[other].open(packet.ts);
         }
         self.at_host(now, packet, store, !packet.has(ACK));

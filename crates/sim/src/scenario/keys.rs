@@ -89,8 +89,9 @@ keys! {
         /// Is the path there? A list such as [["0 s", true], ["14.5 s", false], ["15 s", true]]; while it
         /// is not, nothing is sent.
         pub up?: Vec<(Duration, bool)>,
-        /// Rate and delay by which `1 bdp` of a queue is computed. Nothing else follows them. Default: those of the link; where
-        /// they change, a plain `rate` or `delay` beside a file that sets it, or else the values at 0 s, with a warning.
+        /// Rate and delay by which `1 bdp` of a queue is computed. Nothing else follows them. Default:
+        /// those of the link; where they change, a plain `rate` or `delay` beside a file that sets it,
+        /// or else the values at 0 s, with a warning.
         pub nominal?: Nominal,
         /// May a packet overtake another when the delay shrinks? Default no: a packet that would do so
         /// arrives its own transmission time after the packet ahead (ns-2's `avoidReordering_`). So
@@ -138,8 +139,8 @@ keys! {
         pub timeline?: TimelineFile,
         /// Is the path there?
         pub up?: Vec<(Duration, bool)>,
-        /// Rate and delay by which `1 bdp` of a queue is computed. Default: those of the forward direction, each
-        /// where this direction has that direction's rate or delay.
+        /// Rate and delay by which `1 bdp` of a queue is computed. Default: those of the forward
+        /// direction, each where this direction has that direction's rate or delay.
         pub nominal?: Nominal,
         /// May a packet overtake another when the delay shrinks?
         pub reorder?: bool,

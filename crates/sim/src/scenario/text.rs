@@ -205,8 +205,8 @@ pub(crate) fn set(tree: &mut Value, origin: &mut Origin, key: &str, text: &str) 
     Ok(())
 }
 
-/// The parts of a dotted key. A part in quotes may have any characters; in double quotes they are escaped as in
-/// TOML and JSON. `None` if a part is empty or a quote does not end.
+/// The parts of a dotted key. A part in quotes may have any characters; in double quotes they are escaped
+/// as in TOML and JSON. `None` if a part is empty or a quote does not end.
 pub fn key_parts(key: &str) -> Option<Vec<String>> {
     let mut parts = Vec::new();
     let mut rest = key.trim();

@@ -96,8 +96,8 @@ choices! {
         /// Nothing.
         Off = "none",
         // Section 4.1.
-        /// After a pause of more than a retransmission timeout the sender begins again with the initial window
-        /// and returns to the old one by slow start (RFC 5681).
+        /// After a pause of more than a retransmission timeout the sender begins again with the
+        /// initial window and returns to the old one by slow start (RFC 5681).
         Rfc5681 = "rfc5681",
         // `tcp_cwnd_restart`, `tcp_cwnd_application_limited`: sender/validation.rs.
         /// The window is halved for each retransmission timeout of the pause, not below the initial one; the

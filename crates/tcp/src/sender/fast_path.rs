@@ -180,11 +180,13 @@ impl Sender {
         } else {
             Limit::Rwnd
         };
-        if self.watchful && self.options.tlp {
-            self.schedule_probe();
-        }
-        if self.validates {
-            self.validate(now);
+        if self.watchful {
+            if self.options.tlp {
+                self.schedule_probe();
+            }
+            if self.validates {
+                self.validate(now);
+            }
         }
         self.limits.pass(now, self.decision.cwnd);
         self.limits.set(limit);
