@@ -73,6 +73,9 @@ pub fn geodetic(place: &Vector) -> (f64, f64, f64) {
     (lat * (180.0 / PI), libm::atan2(place[1], place[0]) * (180.0 / PI), alt)
 }
 
+/// Years of instants: from the first satellite on, and within the 292 years of nanoseconds around 2000.
+pub(crate) const YEARS: std::ops::Range<i32> = 1957..2200;
+
 /// The angle between the Earth-fixed frame and TEME at one instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Turn {

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use sgp4::chrono::{Datelike, NaiveDateTime};
 use sgp4::{Constants, Elements, Orbit, WGS72};
 
+use crate::earth::YEARS;
 use crate::error::OrbitError;
-use crate::request::YEARS;
 use crate::satellites::Satellite;
 
 /// Characters of a message about a value, which may have millions.

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use sgp4::chrono::{Datelike, NaiveDate, NaiveDateTime};
 
+use crate::earth::YEARS;
 use crate::elements::{self, Notation};
 use crate::error::{OrbitError, within, wrong};
 use crate::ground::Point;
@@ -285,9 +286,6 @@ fn unknown_shell(name: &str) -> OrbitError {
     };
     OrbitError::Request(format!("satellites.shell: no shell is called {name:?}; {hint}"))
 }
-
-/// Years of instants: from the first satellite on, and within the 292 years of nanoseconds around 2000.
-pub(crate) const YEARS: std::ops::Range<i32> = 1957..2200;
 
 /// Reads an instant of UTC: `2000-01-01T00:00:00Z`, with a fraction or a space if need be, or a day alone.
 pub(crate) fn read_epoch(text: &str, key: &str) -> Result<NaiveDateTime, OrbitError> {
