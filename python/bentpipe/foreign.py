@@ -116,12 +116,18 @@ def decoded(path: Path, given: bytes) -> str:
         ScenarioError: they are not in UTF-8, or there is nothing but blanks.
     """
     try:
-        found = given.decode("utf-8-sig")
+        found = text_of(given)
     except UnicodeDecodeError as wrong:
         refuse(path, None, f"it is no text in UTF-8 (byte {wrong.start})")
     if not found.strip():
         refuse(path, None, "the file is empty")
     return found
+
+
+def text_of(given: bytes, errors: str = "strict") -> str:
+    """Bytes as text: UTF-8, or UTF-16 with its mark, as PowerShell writes it."""
+    wide = given.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return given.decode("utf-16" if wide else "utf-8-sig", errors=errors)
 
 
 def lines(path: Path, most: int = MOST_LINES) -> list[str]:
@@ -197,7 +203,7 @@ def documents(path: Path, given: bytes) -> list[Any]:
     """
     check_count(path, sum(given.count(mark) for mark in (b",", b"[", b"{")), MOST_VALUES, "values")
     try:
-        whole = given.decode("utf-8-sig")
+        whole = text_of(given)
     except UnicodeDecodeError:
         refuse(path, None, "it is neither JSON nor JSON compressed by gzip, or it is damaged")
     found: list[Any] = []

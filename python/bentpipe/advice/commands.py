@@ -35,7 +35,8 @@ def advise_verb(
     measured: Annotated[
         list[Path] | None,
         option(
-            "FILE", "Instead: measurements of the link (iperf3, ping, irtt, pcap); further files may follow."
+            "FILE",
+            "Instead: measurements of the link (iperf3, ping, pcap, NDT7 ...); further files may follow.",
         ),
     ] = None,
     rate: Annotated[Text, option("RATE", '"20 Mbit/s", or a range, "5-20 Mbit/s".')] = None,

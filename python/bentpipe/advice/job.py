@@ -65,7 +65,7 @@ def advise(
             traffic. Or leave it out, and give rate and rtt.
         scenario: instead, a whole scenario; its first flow takes each algorithm in turn, and all its flows
             with a controller are judged together.
-        measured: instead, files of measurements of the link (iperf3, ping, irtt, pcap; docs/advise.md).
+        measured: instead, files of measurements of the link (docs/advise.md has their formats).
         rate: "20 Mbit/s", or a range "15 Mbit/s..25 Mbit/s". The next four may be ranges, too.
         rtt: round-trip time without queues, "600 ms".
         per: packet error rate, 1e-4 or "1e-5..1e-3".

@@ -4,8 +4,8 @@
     print(found)
     text = bp.measured.scenario_text(["ping.log", "upload.pcapng"])
 
-iperf3, ping, irtt and captures of packets are read; the kind of a file follows from its content.
-docs/advise.md describes the methods, and their errors against a known truth.
+The kind of a file follows from its content. docs/advise.md lists the kinds, and describes the
+methods, and their errors against a known truth.
 """
 
 from bentpipe.measured.link import Estimates, estimate, measured_files, scenario_text

@@ -9,22 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bentpipe import _core
 from bentpipe.foreign import refuse
 from bentpipe.linux import MODULES
+from bentpipe.measured.counters import FILLED, HEADERS, MSS, best_half, from_count
 from bentpipe.measured.hypotheses import Count
 from bentpipe.measured.quantities import Estimate, share
 from bentpipe.measured.transfers import SMALL_WINDOW, Intervals, IperfTest
 from bentpipe.registry import controllers
 from bentpipe.timeline.traces import iperf3 as trace
 
-HEADERS = 52
-"""Bytes of headers on each segment: IPv4, TCP, and its time stamps, as Linux has them."""
 UDP_HEADERS = 28
-_MSS, _DATAGRAM = 1448, 1448
-_FILLED = 0.05
-"""A test whose round trips swell by this share has filled a queue somewhere, so its rate is the link's."""
-_FILLING = 2
-"""Intervals at the start that reflect the sender's buffer, or slow start, more than the link."""
+_DATAGRAM = 1448
+_COOKIE = 30
+"""Characters below which it is not a cookie of iperf3, which draws 36 of them."""
 _LONG_S = 5.0
 _UNSEEN = 0.5
 """Of what a sender's socket took, the least share that came through, where the file does not say."""
@@ -51,11 +49,19 @@ def read(path: Path, floor_s: float | None = None) -> tuple[list[Estimate], list
     told = dict(report.content)
     try:
         return _estimates(report, told, floor_s), _counts(report, told), _test(report, told)
+    except _core.ScenarioError:
+        raise
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         refuse(path, None, "its start or its end is not as iperf3 writes it")
 
 
-def _estimates(report: trace.Report, told: dict[str, Any], floor_s: float | None) -> list[Estimate]:
+def cookie(path: Path) -> str:
+    """What both ends of a test have in their JSON, and no other test has; empty if it is missing."""
+    found = (trace.report(path).content.get("start") or {}).get("cookie")
+    return found if isinstance(found, str) and len(found) >= _COOKIE else ""
+
+
+def _estimates(report: trace.Iperf3Report, told: dict[str, Any], floor_s: float | None) -> list[Estimate]:
     path, start, end = report.path, told.get("start") or {}, told.get("end") or {}
     asked = start.get("test_start") or {}
     if report.udp and told:
@@ -64,7 +70,7 @@ def _estimates(report: trace.Report, told: dict[str, Any], floor_s: float | None
     trips = _round_trips(_senders(report, told))
     least, _, most = trips or (0.0, 0.0, 0.0)
     swell = most - min(least, floor_s or least)
-    filled = bool(least) and swell > _FILLED * least
+    filled = bool(least) and swell > FILLED * least
     rate = _rate(report, _received(report, told), wire, filled=filled)
     found = [rate]
     if least:
@@ -81,27 +87,23 @@ def _estimates(report: trace.Report, told: dict[str, Any], floor_s: float | None
             middle = room[1] if floor_s is None else room[0]
             found.append(Estimate("buffer_bytes", middle, min(room), max(room), how, path, "least"))
     for one in _counts(report, told):
-        _, _, high = share(one.lost, one.sent)
-        how = f"at most the {one.lost} of {one.sent} segments that were sent again; queues may have "
-        how += "dropped them"
-        found.append(Estimate("loss", 0.0, 0.0, high, how, path, weight=0))
+        found += from_count(one)[0]
     return found
 
 
-def _rate(report: trace.Report, told: tuple[float, float] | None, wire: float, *, filled: bool) -> Estimate:
+def _rate(
+    report: trace.Iperf3Report, told: tuple[float, float] | None, wire: float, *, filled: bool
+) -> Estimate:
     """By the receiver's intervals, the best half of the test without its start; else by the receiver's sum.
 
     The sender's intervals show how a socket's buffer was filled: they are an upper end only.
     """
     rates, by_receiver = _intervals(report)
-    steady = rates[_FILLING:] if len(rates) > 2 * _FILLING else rates
-    width = max(len(steady) // 2, 1)
-    mean = float(np.convolve(steady, np.ones(width) / width, mode="valid").max()) * wire
+    mean, low, high, width = best_half(rates * wire)
     whole = wire * float(told[0] if told else rates.mean())
     way = "of the upload, beside a download at once (--bidir): " if report.both_ways else ""
     if by_receiver:
-        value, low = mean, min(float(np.percentile(steady, 25)) * wire, mean)
-        high = max(float(np.percentile(steady, 75)) * wire, mean, whole)
+        value, high = mean, max(high, whole)
         how = f"{way}highest mean over {width} of {len(rates)} intervals in a row, with headers; the middle "
         how += "half of them"
     elif told:
@@ -118,7 +120,7 @@ def _rate(report: trace.Report, told: tuple[float, float] | None, wire: float, *
     return Estimate("rate_bps", value, low, high, how, report.path, "least", 1)
 
 
-def _test(report: trace.Report, told: dict[str, Any]) -> IperfTest | str:
+def _test(report: trace.Iperf3Report, told: dict[str, Any]) -> IperfTest | str:
     start, end = told.get("start") or {}, told.get("end") or {}
     asked = start.get("test_start") or {}
     if not told:
@@ -194,12 +196,12 @@ def _windows(start: dict[str, Any], senders: list[dict[str, Any]]) -> tuple[int 
     return (SMALL_WINDOW, None)
 
 
-def _way(report: trace.Report) -> str | None:
+def _way(report: trace.Iperf3Report) -> str | None:
     """The direction that is taken of a test in both directions at once: that of a test without --bidir."""
     return "up" if report.both_ways else None
 
 
-def _intervals(report: trace.Report) -> tuple[NDArray[np.float64], bool]:
+def _intervals(report: trace.Iperf3Report) -> tuple[NDArray[np.float64], bool]:
     """Bits per second in each interval, all streams together; and whether they are the receiver's."""
     received = report.receiver(_way(report))
     end = received or report.sender(_way(report))
@@ -210,7 +212,7 @@ def _intervals(report: trace.Report) -> tuple[NDArray[np.float64], bool]:
     return np.asarray(rates, dtype=float), received is not None
 
 
-def _received(report: trace.Report, told: dict[str, Any]) -> tuple[float, float] | None:
+def _received(report: trace.Iperf3Report, told: dict[str, Any]) -> tuple[float, float] | None:
     """What the receivers got in all in that direction: bits per second, seconds; None if not reported."""
     if not told:
         row = report.total(_way(report))
@@ -221,7 +223,7 @@ def _received(report: trace.Report, told: dict[str, Any]) -> tuple[float, float]
     return found if min(found) > 0 else None
 
 
-def _senders(report: trace.Report, told: dict[str, Any]) -> list[dict[str, Any]]:
+def _senders(report: trace.Iperf3Report, told: dict[str, Any]) -> list[dict[str, Any]]:
     """The senders' statistics of each stream; in a test in both directions, those of the client."""
     senders = [one.get("sender") or {} for one in (told.get("end") or {}).get("streams") or []]
     return [one for one in senders if one.get("sender", True)] if report.both_ways else senders
@@ -237,7 +239,7 @@ def _round_trips(senders: list[dict[str, Any]]) -> tuple[float, float, float] | 
     return least, mean, most
 
 
-def _counts(report: trace.Report, told: dict[str, Any]) -> list[Count]:
+def _counts(report: trace.Iperf3Report, told: dict[str, Any]) -> list[Count]:
     path, start, end = report.path, told.get("start") or {}, told.get("end") or {}
     if (start.get("test_start") or {}).get("protocol") == "UDP":
         total = end.get("sum") or {}
@@ -255,7 +257,7 @@ def _counts(report: trace.Report, told: dict[str, Any]) -> list[Count]:
 
 def _segment(start: dict[str, Any]) -> float:
     """Bytes of payload in a segment."""
-    return float(start.get("tcp_mss_default") or start.get("tcp_mss") or _MSS)
+    return float(start.get("tcp_mss_default") or start.get("tcp_mss") or MSS)
 
 
 def _datagrams(path: Path, test: dict[str, Any], end: dict[str, Any]) -> list[Estimate]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
-from bentpipe import _core
-from bentpipe.foreign import head, refuse, unpacked, value
-from bentpipe.measured import capture, iperf3
+from bentpipe import _core, kinds
+from bentpipe.foreign import refuse, unpacked
+from bentpipe.measured import iperf3
+from bentpipe.measured.counters import Found
 from bentpipe.measured.draws import WEIGHING_S, Draw, DrawSpaces, Evidence, Possible, Told
 from bentpipe.measured.hypotheses import Count, Watched
 from bentpipe.measured.quantities import NAMES, Estimate, best, floor, share
@@ -21,7 +23,8 @@ from bentpipe.measured.said import sentences, typical
 from bentpipe.measured.transfers import IperfTest
 from bentpipe.plain import to_plain
 from bentpipe.spans import Span
-from bentpipe.timeline.traces.probes import OUTAGE_S, Probe, dark, irtt_probes, ping_probes
+from bentpipe.timeline.traces import ping
+from bentpipe.timeline.traces.probes import OUTAGE_S, Probe, atlas_outage, atlas_probes, dark, irtt_probes
 
 _ASK = {
     "rate_bps": ("rate", 'rate ("20 Mbit/s")', "iperf3 --json, or a capture at the sender of an upload"),
@@ -29,14 +32,6 @@ _ASK = {
 }
 PING_DIGITS = 3
 """Significant digits of a round trip in the output of ping (iputils, `ping_common.c`)."""
-_CAPTURES = (
-    b"\x0a\x0d\x0d\x0a",  # pcapng
-    b"\xa1\xb2\xc3\xd4",  # pcap, either order of bytes, micro- or nanoseconds
-    b"\xd4\xc3\xb2\xa1",
-    b"\xa1\xb2\x3c\x4d",
-    b"\x4d\x3c\xb2\xa1",
-)
-_ENOUGH = 1 << 16
 _ALMOST = 5.0
 """The least round trips, in percent: those below are of the path with almost no queue."""
 
@@ -146,7 +141,7 @@ def estimate(files: Sequence[str | Path]) -> Estimates:
     """The estimates of a link from measurements.
 
     Args:
-        files: of iperf3 (JSON or text), ping, irtt (JSON), or captures (pcap, pcapng; they need tshark).
+        files: of the kinds that `kind` knows; captures (pcap, pcapng) need tshark.
 
     Raises:
         ScenarioError: a file is none of these, or damaged, or contains no estimate.
@@ -154,22 +149,24 @@ def estimate(files: Sequence[str | Path]) -> Estimates:
     """
     if isinstance(files, str | Path):
         files = [files]
-    kinds = [(Path(file), kind(Path(file))) for file in files]
+    every = [(Path(file), kind(Path(file))) for file in files]
+    _check_once(every)
     found: list[Estimate] = []
     losses: list[Watched | Count] = []
-    for file, of in kinds:
-        if of == "capture":
-            told, seen = capture.estimates(file)
-            found += told
-            losses += seen
-        elif of != "iperf3":
-            sent = irtt_probes(file) if of == "irtt" else ping_probes(file)
-            found += _of_probes(file, sent, None if of == "irtt" else PING_DIGITS)
-            losses.append(_watched(file, sent))
+    for file, of in every:
+        if of in _PROBES:
+            told, seen = _probes(file, of)
+        elif of in _READERS:
+            read: Callable[[Path], Found] = import_module(f"bentpipe.measured.{of}").estimates
+            told, seen = read(file)
+        else:
+            continue
+        found += told
+        losses += seen
     least = best(found, "rtt_s")  # of probes and captures, which see it better than a test
     tests: list[IperfTest] = []
     unused: list[str] = []
-    for file in (file for file, of in kinds if of == "iperf3"):
+    for file in (file for file, of in every if of == "iperf3"):
         of_test, counts, transfer = iperf3.read(file, None if least is None else least.value)
         found += of_test
         losses += counts
@@ -275,38 +272,70 @@ def _quoted(text: str) -> str:
     return _comment(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
+_READERS = ("capture", "ndt7", "qlog", "flent", "ss", "dish")
+"""Kinds of files that a module of this name reads."""
+_PROBES = ("ping", "irtt", "atlas")
+
+
+def _probes(path: Path, of: str) -> Found:
+    """The estimates from a file of probes."""
+    if of == "ping":
+        log = ping.log(path)
+        remark = "" if log.timed else f"; sent {ping.USUAL_S:g} s apart, as is usual"
+        return _of_probes(path, log.probes(), PING_DIGITS, remark)
+    if of == "irtt":
+        return _of_probes(path, irtt_probes(path))
+    probes, apart_s = atlas_probes(path)
+    return _of_probes(path, probes, outage_s=atlas_outage(apart_s))
+
+
 def kind(path: Path) -> str:
-    """One of "capture", "iperf3", "irtt" and "ping".
+    """The kind of a measurement: "iperf3", or one of those above.
 
     Raises:
-        ScenarioError: it is none of them.
+        ScenarioError: it is none of them; the message says what it is.
         OSError: it cannot be read.
     """
-    begin = head(path, _ENOUGH)
-    if not begin:
-        refuse(path, None, "the file is empty")
-    if begin[:4] in _CAPTURES:
-        return "capture"
-    words = begin.decode("utf-8-sig", errors="replace")
-    if words.lstrip().startswith("{"):
-        return _json_kind(path)
-    if re.search(r"bytes from .*icmp_seq=", words):
-        return "ping"
-    if re.search(r"\[ *(\d+|SUM)\].* sec .*bits/sec", words):
-        return "iperf3"
-    refuse(path, None, "it is none of: iperf3 (JSON or text), ping, irtt (JSON), pcap, pcapng")
+    found = kinds.kind(path)
+    if found is None:
+        refuse(
+            path, None, "it is none of: iperf3 (JSON or text), ping, fping, irtt (JSON), RIPE Atlas, NDT7, "
+            "qlog, flent, ss -tin, a dish's history, pcap, pcapng",
+        )  # fmt: skip
+    if kinds.MEASURED not in found.uses:
+        refuse(path, None, f"it is {found.words}, no measurement of a link; {found.taken_by}")
+    return found.name
 
 
-def _json_kind(path: Path) -> str:
-    report = value(path, unpacked(path))
-    if "round_trips" in report:
-        return "irtt"
-    if "intervals" in report or "start" in report or "error" in report:
-        return "iperf3"
-    refuse(path, None, "it is JSON, but neither of iperf3 nor of irtt (irtt client -o FILE)")
+def _check_once(files: Sequence[tuple[Path, str]]) -> None:
+    """Checks that no measurement is given twice, under whatever name: it would count as two.
+
+    Raises:
+        ScenarioError: one is, or two reports are of one test of iperf3.
+        OSError: a file cannot be read.
+    """
+    known: dict[object, Path] = {}
+    for file, of in files:
+        with file.open("rb") as stream:
+            marks: list[object] = [hashlib.file_digest(stream, "sha256").digest()]
+        if of != "capture":
+            marks.append(hashlib.sha256(unpacked(file)).digest())
+        if of == "iperf3" and (cookie := iperf3.cookie(file)):
+            marks.append(cookie)
+        for mark in marks:
+            if (other := known.setdefault(mark, file)) is not file:
+                what = "it is" if isinstance(mark, bytes) else "it is of the same test of iperf3 as"
+                same = "the same measurement as " if isinstance(mark, bytes) else ""
+                refuse(file, None, f"{what} {same}{other.name}, and would count twice; give one of them")
 
 
-def _of_probes(path: Path, sent: Sequence[Probe], digits: int | None = None) -> list[Estimate]:
+def _of_probes(
+    path: Path,
+    sent: Sequence[Probe],
+    digits: int | None = None,
+    remark: str = "",
+    outage_s: float = OUTAGE_S,
+) -> Found:
     """Round-trip time without queues, and loss outside outages.
 
     Args:
@@ -314,6 +343,8 @@ def _of_probes(path: Path, sent: Sequence[Probe], digits: int | None = None) -> 
         sent: its probes.
         digits: number of significant digits to which the program rounds times above a millisecond; None if
             exact.
+        remark: on their times.
+        outage_s: lost for longer is an outage.
 
     Raises:
         ScenarioError: no probe came back.
@@ -326,14 +357,14 @@ def _of_probes(path: Path, sent: Sequence[Probe], digits: int | None = None) -> 
     rounded = _rounding(least, digits)
     how = f"least of {trips.size} round trips; to their 5th percentile"
     found = [Estimate("rtt_s", least, max(low - rounded, 0.0), almost + rounded, how, path)]
-    unseen = dark(sent, OUTAGE_S)
+    unseen = dark(sent, outage_s)
     outside = [probe for probe, is_dark in zip(sent, unseen, strict=True) if not is_dark]
     lost = sum(probe.rtt_s is None for probe in outside)
     value, low, high = share(lost, len(outside))
     outages = f", without {sum(unseen)} in outages" if any(unseen) else ""
-    how = f"{lost} of {len(outside)} probes, either way, Wilson's interval{outages}"
+    how = f"{lost} of {len(outside)} probes, either way, Wilson's interval{outages}{remark}"
     found.append(Estimate("loss", value, low, high, how, path, weight=2))
-    return found
+    return found, [_watched(path, sent)]
 
 
 def _watched(path: Path, sent: Sequence[Probe]) -> Watched:

@@ -59,7 +59,7 @@ def path_verb(
         option("NAME", "See bentpipe orbit shells.  [default: starlink-s1]", completes=completion.shells),
     ] = None,
     tle: Annotated[
-        Path | None, option("FILE", "Satellites from TLEs, or OMMs (.json, .csv, .kvn).", exists=True)
+        Path | None, option("FILE", "Satellites from TLEs, or OMMs (CSV, JSON, KVN, XML).", exists=True)
     ] = None,
     for_: Annotated[str, option("TIME", "How long.", "--for")] = "200 s",
     step: Annotated[str, option("TIME", "From row to row.")] = "1 s",

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from bentpipe import _core, foreign, units
+from bentpipe import _core, units
 from bentpipe.caches import Cache
+from bentpipe.orbit import elements
 from bentpipe.orbit.ground import KINDS, Point, Track, checked, place, table
 from bentpipe.registry import unknown
 from bentpipe.sweeps.fingerprint import simulator_hash
@@ -35,14 +36,10 @@ SELECT = ("shortest-path", "highest-elevation", "longest-visible")
 """Rules for the choice of satellites."""
 REACH = ("elevation", "length")
 """The criterion of reach for a satellite: its elevation, or as in Hypatia the length of the link."""
-OMM = {".json": "json", ".csv": "csv", ".kvn": "kvn"}
-"""Formats of an OMM file by the ending of its name; any other is a TLE file."""
 KEPT = Cache("orbit", most=200)
 """Paths that were computed before."""
 _FORMAT = 2
 """Version of an entry of it: another one is never read."""
-MOST_ELEMENTS = 64 << 20
-"""Bytes of a file of elements: all 30,000 objects that are tracked take 25 MB as OMM in JSON."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +118,7 @@ def solve(
         b: the other place.
         shell: a shell's name (`shells`), or a dict of a Walker shell: planes, per_plane, inclination_deg,
             altitude_km and more. By default `SHELL`.
-        tle: instead of a shell, a file of TLEs, or of OMMs if its name ends in .json, .csv or .kvn.
+        tle: instead of a shell, a file of TLEs, or of OMMs in CSV, JSON, KVN or XML; its content says which.
         duration: how long, "200 s".
         step: time between two rows, "1 s".
         epoch: UTC at the start, "2026-11-22T10:00:00Z"; by default the shell's, or that of the newest TLE.
@@ -227,12 +224,7 @@ def _satellites(shell: str | dict[str, Any] | None, tle: str | Path | None) -> d
         return {"shell": shell or SHELL}
     if shell is not None:
         raise _core.ScenarioError("a shell and a TLE file exclude each other")
-    file = Path(tle)
-    text = foreign.decoded(file, foreign.content(file, MOST_ELEMENTS))
-    kind = OMM.get(file.suffix.lower())
-    return (
-        {"tle": text, "file": str(file)} if kind is None else {"omm": text, "format": kind, "file": str(file)}
-    )
+    return elements.read(Path(tle))
 
 
 def _gateways(given: str | Sequence[End] | None, duration_s: float) -> list[dict[str, Any]]:

@@ -25,16 +25,18 @@ Line = Annotated[Path, argument("FILE", "A time line: .parquet or .csv.", exists
 @app.command("import")
 def import_verb(
     file: Annotated[Path, argument("FILE", "What another program wrote.", exists=True)],
-    out: Out,
+    out: Annotated[
+        Path | None, option("FILE", "The time line: .parquet or .csv.", "--out", "-o", show_default=False)
+    ] = None,
     format: Annotated[
-        str,
+        str | None,
         option(
             "NAME",
-            "mahimahi, iperf3, nuttcp, ping, irtt, csv, hypatia, leoem, dish, leoreplayer, conext23 or "
-            "autobahn.",
+            "By default by the content: mahimahi, iperf3, nuttcp, ping, irtt, atlas, csv, hypatia, leoem, "
+            "dish, dish-outages, leoreplayer, conext23 or autobahn.",
             completes=completion.formats,
         ),
-    ],
+    ] = None,
     bin_: Annotated[
         str | None, option("TIME", 'mahimahi, leoreplayer: a rate in bins of "100 ms".', "--bin")
     ] = None,
@@ -61,8 +63,11 @@ def import_verb(
 ) -> None:
     """Make a time line of what another program measured or computed."""
     from bentpipe.timeline.format import check_place
-    from bentpipe.timeline.traces import read_trace
+    from bentpipe.timeline.traces import read_trace, recognised
 
+    chosen = recognised(file) if format is None else format
+    if out is None:
+        raise _core.ScenarioError("--out FILE is missing: where the time line goes, .parquet or .csv")
     check_place(out)
     options: dict[str, Any] = {}
     for name, text in (("bin", bin_), ("interval", interval), ("outage", outage), ("gap", gap)):
@@ -74,7 +79,8 @@ def import_verb(
         options["buffer_bytes"] = units.positive("size", buffer, "--buffer")
     if pair is not None:
         options["pair"] = _pair(pair)
-    _write(read_trace(file, format, **options), out, json=json)
+    frame = read_trace(file, chosen, **options)
+    _write(frame, out, json=json, source=chosen if format is None else None)
 
 
 @app.command("starlink")
@@ -208,14 +214,17 @@ def plot_verb(
         terminal.line(f"written to {terminal.plain(written)}")
 
 
-def _write(frame: pl.DataFrame, out: Path, *, json: bool) -> None:
+def _write(frame: pl.DataFrame, out: Path, *, json: bool, source: str | None = None) -> None:
+    """Writes a time line, and says so; `source` is the format that was recognised."""
     from bentpipe.timeline.format import write
 
     write(frame, out)
     if json:
-        terminal.answer({"file": str(out), "rows": frame.height, "columns": frame.columns})
+        said = {"file": str(out), "rows": frame.height, "columns": frame.columns}
+        terminal.answer(said if source is None else {**said, "format": source})
         return
-    terminal.line(f"written to {terminal.plain(str(out))}: {_in_half_a_line(frame)}")
+    read_as = "" if source is None else f", read as {source}"
+    terminal.line(f"written to {terminal.plain(str(out))}: {_in_half_a_line(frame)}{read_as}")
 
 
 def _in_half_a_line(frame: pl.DataFrame) -> str:

@@ -193,13 +193,13 @@ def load(path: Path) -> tuple[pl.DataFrame, list[int] | None]:
     )
 
 
-def table(path: Path, lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a table in CSV, each with the line in which it ends; empty ones are left out.
+def table(path: Path, lines: Sequence[str], separator: str = ",") -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table, each with the line in which it ends; empty ones are left out.
 
     Raises:
         ScenarioError: a row is no CSV.
     """
-    rows = csv.reader((f"{line}\n" for line in lines), strict=True)
+    rows = csv.reader((f"{line}\n" for line in lines), delimiter=separator, strict=True)
     try:
         for row in rows:
             if row:

@@ -30,6 +30,7 @@ import polars as pl
 
 from bentpipe import _core
 from bentpipe.foreign import lines, quoted, refuse
+from bentpipe.kinds import lacking
 from bentpipe.timeline.format import table
 from bentpipe.timeline.traces.samples import GAP_STEPS, Samples
 
@@ -96,7 +97,7 @@ def _rows(
     pair = next((pair for pair in columns if set(pair) <= set(head)), None)
     if pair is None:
         needed = " or ".join(" and ".join(pair) for pair in columns)
-        refuse(path, 1, f"it names no columns {needed}; is it {whose}?")
+        refuse(path, 1, lacking(path, f"it names no columns {needed}", "", whose))
     places = [head.index(name) for name in pair]
     for line, cells in rows:
         if len(cells) <= max(places):

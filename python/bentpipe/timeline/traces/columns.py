@@ -1,15 +1,24 @@
-"""A table in CSV whose columns the caller names, each with its unit."""
+"""A table whose columns the caller names, each with its unit: CSV, with semicolons, tabs or blanks.
+
+The first line says what divides its cells: a tab, a semicolon, a comma, or blanks (`kinds.SEPARATORS`). A
+number may have a decimal comma where commas do not divide. A table whose first line is numbers has no head:
+its columns are called 1, 2 and so on. In a log whose head begins with NAME_HEADER, as those of cake-autorate
+do, only the rows that begin with NAME count.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
 
 from bentpipe import _core
 from bentpipe.foreign import lines, named, quoted, refuse
+from bentpipe.kinds import SEPARATORS
 from bentpipe.terminal import plain
 from bentpipe.timeline.format import table
 from bentpipe.timeline.traces.samples import Samples
@@ -38,7 +47,7 @@ def read(path: Path, *, columns: str | None = None, gap_s: float | None = None) 
         path: the table.
         columns: its columns: "t=NAME:UNIT, rate=NAME:UNIT, ..." of `t`, `rate`, `delay` or `rtt` (whose
             half is the delay), `loss`, `up`, `handover`. The last two have no unit; `t` may have the unit
-            `date` (ISO 8601).
+            `date` (ISO 8601). Without a head NAME is the number of the column, from 1.
         gap_s: the longest step that is not a gap.
 
     Raises:
@@ -46,10 +55,7 @@ def read(path: Path, *, columns: str | None = None, gap_s: float | None = None) 
             times go back, there is a gap.
         OSError: it cannot be read.
     """
-    rows = table(path, lines(path))
-    head = next(([name.strip() for name in row] for _, row in rows if not row[0].startswith("#")), None)
-    if head is None:
-        refuse(path, None, "no line names its columns")
+    head, rows = _table(path)
     wanted = _wanted(path, columns, head)
     samples = Samples(path)
     for line, row in rows:
@@ -63,13 +69,59 @@ def read(path: Path, *, columns: str | None = None, gap_s: float | None = None) 
     return samples.frame(gap_s)
 
 
+def _table(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """The names of the columns, and the rows with their lines.
+
+    Raises:
+        ScenarioError: no line names the columns, or a row is no CSV.
+    """
+    whole = lines(path)
+    begin = next((place for place, line in enumerate(whole) if line.strip() and line[0] != "#"), None)
+    if begin is None:
+        refuse(path, None, "no line names its columns")
+    separator = next((one for one in SEPARATORS if one in whole[begin]), ",")
+    blanks = separator not in whole[begin] and _in_blanks(whole[begin : begin + 2])
+    if blanks:
+        rows = ((n, line.split()) for n, line in enumerate(whole[begin:], begin + 1) if line.strip())
+    else:
+        rows = ((begin + n, row) for n, row in table(path, whole[begin:], separator))
+    first = next(rows)
+    if _number(first[1][0]) is not None:
+        return [str(n) for n in range(1, len(first[1]) + 1)], chain([first], rows)
+    head = [name.strip() for name in first[1]]
+    mark = head[0].removesuffix("_HEADER")
+    if mark != head[0]:
+        rows = ((line, row) for line, row in rows if row[0].strip() == mark)
+    return head, rows
+
+
+def _in_blanks(lines: Sequence[str]) -> bool:
+    """Whether blanks divide cells: the second line has numbers, as many as the first has words.
+
+    Anything else may be no table at all, and its words another user's secret.
+    """
+    words = [line.split() for line in lines]
+    return len(words) == 2 and len(words[0]) == len(words[1]) > 1 and None not in map(_number, words[1])
+
+
+def _number(word: str) -> float | None:
+    """A number with a point or, where a comma divides no cells, a comma; None if it is none."""
+    try:
+        return float(word)
+    except ValueError:
+        pass
+    return float(word.replace(",", ".")) if _COMMA.fullmatch(word) else None
+
+
+_COMMA = re.compile(r"[-+]?\d{1,15},\d{1,15}")
 _Cell = Callable[[int, list[str]], float | bool | None]
 
 
 def _wanted(path: Path, columns: str | None, head: list[str]) -> dict[str, _Cell]:
     """For each column of the time line, a function that gets its value from a row."""
     # A file with one column may be no table at all, and its first line another user's secret.
-    there = f"it has {named(head)}" if len(head) > 1 else "its first line has one cell"
+    divided = ", nothing divides it (tab, semicolon, comma or blank)"
+    there = f"it has {named(head)}" if len(head) > 1 else f"its first line has one cell{divided}"
     if columns is None:
         raise _core.ScenarioError(
             f"{path}: say which columns hold what, and in which unit: {_EXAMPLE}; {there}"
@@ -106,7 +158,10 @@ def _cell(path: Path, place: int, name: str, key: str, unit: str) -> _Cell:
                 return _WORDS[word.lower()]
             if unit == _DATE:
                 return datetime.fromisoformat(word).timestamp()
-            return float(word) * _UNITS[key][unit]
+            number = _number(word)
+            if number is None:
+                raise ValueError(word)
+            return number * _UNITS[key][unit]
         except (KeyError, ValueError):
             kind = "true or false" if key in ("up", "handover") else "a date" if unit == _DATE else "a number"
             refuse(path, line, f"column {name}: {quoted(word)} is not {kind}")

@@ -18,6 +18,7 @@ import polars as pl
 
 from bentpipe import _core
 from bentpipe.foreign import cut, decoded, documents, refuse, split, unpacked
+from bentpipe.kinds import lacking
 from bentpipe.timeline.traces.samples import Samples
 
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
@@ -35,7 +36,7 @@ DIRECTIONS = {True: "up", False: "down"}
 
 
 @dataclass(frozen=True)
-class Row:
+class IntervalRow:
     """One interval, as one end reports it.
 
     Attributes:
@@ -65,9 +66,9 @@ class End:
     up: bool | None
     sent: bool
     where: str
-    streams: dict[str, list[Row]]
+    streams: dict[str, list[IntervalRow]]
 
-    def summed(self, path: Path) -> list[Row]:
+    def summed(self, path: Path) -> list[IntervalRow]:
         """The intervals of all streams together."""
         if _SUM in self.streams:
             return self.streams[_SUM]
@@ -78,7 +79,7 @@ class End:
 
 
 @dataclass(frozen=True)
-class Report:
+class Iperf3Report:
     """A report.
 
     Attributes:
@@ -112,7 +113,7 @@ class Report:
         """The same of the end that sent it."""
         return next((end for end in self._going(direction) if end.sent), None)
 
-    def total(self, direction: str | None = None) -> Row | None:
+    def total(self, direction: str | None = None) -> IntervalRow | None:
         """What the receivers had got at the end of a report as text; None if it does not say."""
         up = next(end.up for end in self._going(direction))
         found = next((end.summed(self.path) for end in self.totals if end.up == up), [])
@@ -213,7 +214,7 @@ def intervals(path: Path, end: End, gap_s: float | None = None) -> pl.DataFrame:
     return samples.frame(gap_s)
 
 
-def report(path: Path) -> Report:
+def report(path: Path) -> Iperf3Report:
     """A report of iperf3.
 
     Raises:
@@ -233,8 +234,8 @@ def report(path: Path) -> Report:
     elif isinstance(words := told.get("server_output_text"), str):
         ends += _ends(list(enumerate(split(path, words), 1)), "server_output_text.")[0]
     if not ends:
-        refuse(path, None, "it has no intervals; is it iperf3's JSON? (iperf3 --json --interval 0.5)")
-    return Report(path, told, asked.get("protocol") == "UDP", ends)
+        refuse(path, None, lacking(path, "it has no intervals", "iperf3", "iperf3's JSON"))
+    return Iperf3Report(path, told, asked.get("protocol") == "UDP", ends)
 
 
 def _whole(path: Path, found: list[Any]) -> dict[str, Any]:
@@ -277,7 +278,7 @@ def _of_json(path: Path, told: Mapping[str, Any], asked: Mapping[str, Any], wher
         # Omitted intervals (--omit) have a clock of their own.
         if not part.get("omitted"):
             of = found.setdefault((up, sent), End(up, sent, where, {}))
-            of.streams.setdefault(name, []).append(Row(None, begin, end, rate))
+            of.streams.setdefault(name, []).append(IntervalRow(None, begin, end, rate))
 
     parts = told.get("intervals")
     for place, interval in enumerate(parts if isinstance(parts, list) else ()):
@@ -294,7 +295,7 @@ def _of_json(path: Path, told: Mapping[str, Any], asked: Mapping[str, Any], wher
     return list(found.values())
 
 
-def _of_text(path: Path, content: str) -> Report:
+def _of_text(path: Path, content: str) -> Iperf3Report:
     lines = list(enumerate(split(path, content), 1))
     for number, line in lines:
         if "iperf3: error" in line:
@@ -304,8 +305,9 @@ def _of_text(path: Path, content: str) -> Report:
     if cut_at is not None:
         ends += _ends(lines[cut_at:], "server_output.")[0]
     if not ends:
-        refuse(path, None, "it has no intervals; is it a report of iperf3, or its JSON?")
-    return Report(path, {}, any("Datagrams" in line for _, line in lines), ends, totals)
+        words = "a report of iperf3, or its JSON"
+        refuse(path, None, lacking(path, "it has no intervals", "iperf3", words))
+    return Iperf3Report(path, {}, any("Datagrams" in line for _, line in lines), ends, totals)
 
 
 def _ends(lines: Sequence[tuple[int, str]], where: str) -> tuple[list[End], list[End]]:
@@ -329,7 +331,7 @@ def _ends(lines: Sequence[tuple[int, str]], where: str) -> tuple[list[End], list
         elif ending is not None and (server or client):
             up = received if server else not reverse
         unit = 8 * 1024 ** _UNITS[row["unit"]] if row["of"] == "Bytes" else 1000 ** _UNITS[row["unit"]]
-        known = Row(number, float(row["from"]), float(row["to"]), float(row["rate"]) * unit)
+        known = IntervalRow(number, float(row["from"]), float(row["to"]), float(row["rate"]) * unit)
         if ending is not None:
             if received:
                 totals.setdefault(up, End(up, False, where, {})).streams[row["id"]] = [known]

@@ -22,6 +22,7 @@ import polars as pl
 
 from bentpipe import _core
 from bentpipe.foreign import lines, refuse
+from bentpipe.kinds import lacking
 from bentpipe.timeline.traces.samples import Samples
 
 # Few places begin a number, and a word is short: a long line must not take time of the square of its length.
@@ -202,5 +203,5 @@ def report(path: Path) -> NuttcpReport:
         )
         now = round(now + length, 6)
     if not found:
-        refuse(path, None, "it has no intervals; is it a report of nuttcp -i?")
+        refuse(path, None, lacking(path, "it has no intervals", "nuttcp", "a report of nuttcp -i"))
     return NuttcpReport(found, sender.get(1), sender.get(2), client_sends)

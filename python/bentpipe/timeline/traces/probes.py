@@ -1,35 +1,29 @@
-"""Probes that come back or not, as ping and irtt send them: delays, outages and losses.
+"""Probes that come back or not, as ping, irtt and RIPE Atlas send them: delays, outages and losses.
 
-The output of ping (iputils) may be plain, with times by its option -D, or by `ts`. Source: iputils,
-`ping/ping_common.c` (the line of a reply, the summary) and its manual page. The JSON of irtt
-(`irtt client -o FILE`) may be compressed by gzip. Source: the manual page irtt-client(1), section "JSON
-format": round_trips with seqno, lost, timestamps, delay.
+The JSON of irtt (`irtt client -o FILE`) may be compressed by gzip. Source: the manual page irtt-client(1),
+section "JSON format": round_trips with seqno, lost, timestamps, delay. Results of RIPE Atlas are a list, or
+one on each line. Source: "Measurement Result Format" in its documentation, "Ping / v6 Ping": timestamp is
+when the probes of a result began to be sent, a second apart; each of result has rtt (ms), or x or error.
 """
 
 from __future__ import annotations
 
-import re
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import polars as pl
 
-from bentpipe.foreign import lines, refuse, unpacked, value
-from bentpipe.timeline.traces.samples import Samples
+from bentpipe.foreign import decoded, documents, refuse, unpacked, value
+from bentpipe.kinds import lacking
+from bentpipe.timeline.traces.samples import GAP_STEPS, Samples
 
 OUTAGE_S = 1.0
 """Consecutive probes that are lost for longer than this mean that the path was dark."""
-# A pattern that may begin anywhere in a line is bounded: a long line must not take time of the square of its
-# length.
-_REPLY = re.compile(
-    r"(?:\[(?P<at>[^\[\]]{1,60})\] +)?\b\d{1,6} bytes from "
-    r".{0,400}icmp_seq=(?P<seq>\d{1,5}) .{0,80}time=(?P<rtt>-?\d{1,12}(?:\.\d{0,12})?) *ms"
-)
-_SUMMARY = re.compile(r"\b(\d{1,7}) packets transmitted, \d{1,7} received.{0,80} time (\d{1,12}) ?ms")
-_WRAP = 65536
+_ATLAS_S = 1.0
+"""How far apart RIPE Atlas sends the probes of a result."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +106,7 @@ def irtt_probes(path: Path) -> list[Probe]:
     report = value(path, content)
     trips = report.get("round_trips") if isinstance(report, dict) else None
     if not isinstance(trips, list) or not trips:
-        refuse(path, None, "it has no round_trips; is it the JSON of irtt client?")
+        refuse(path, None, lacking(path, "it has no round_trips", "irtt", "the JSON of irtt client"))
     found = []
     for place, trip in enumerate(trips):
         try:
@@ -127,105 +121,51 @@ def irtt_probes(path: Path) -> list[Probe]:
     return found
 
 
-def ping(
-    path: Path,
-    *,
-    interval_s: float | None = None,
-    outage_s: float | None = None,
-    gap_s: float | None = None,
-) -> pl.DataFrame:
+def atlas(path: Path, *, outage_s: float | None = None, gap_s: float | None = None) -> pl.DataFrame:
     """Half of each round trip as delay; lost probes as outages, or as loss (see `frame`).
 
-    Times are those at which the probes were sent: the times of the replies less the round trips. Without
-    them the probes are `interval_s` apart, by default the interval in the summary at the end.
-
     Raises:
-        ScenarioError: there is no reply, times go back, there is a gap, or plain output without its summary
-            has no interval.
+        ScenarioError: it is not such JSON, or damaged, or of several probes of Atlas, or there is a gap.
         OSError: it cannot be read.
     """
-    return frame(path, ping_probes(path, interval_s=interval_s), outage_s, gap_s)
+    probes, apart_s = atlas_probes(path)
+    dark_s = atlas_outage(apart_s) if outage_s is None else outage_s
+    return frame(path, probes, dark_s, GAP_STEPS * apart_s if gap_s is None and apart_s else gap_s)
 
 
-def ping_probes(path: Path, *, interval_s: float | None = None) -> list[Probe]:
-    """Every probe, in the order in which they were sent; see `ping`.
+def atlas_outage(apart_s: float) -> float:
+    """The time beyond which lost probes mean an outage: a whole result, for nothing is sent between two."""
+    return max(OUTAGE_S, apart_s + 2 * _ATLAS_S)
+
+
+def atlas_probes(path: Path) -> tuple[list[Probe], float]:
+    """Every probe in the pings of RIPE Atlas, in the order of sending, and how far apart results begin.
 
     Raises:
-        ScenarioError: there is no reply, or plain output without its summary has no interval.
+        ScenarioError: it is not such JSON, or damaged, or the results are of several places.
         OSError: it cannot be read.
     """
-    replies: dict[int, tuple[int, float | None, float]] = {}
-    last = 0
-    spacing = interval_s
-    before = 0
-    for number, line in enumerate(lines(path), 1):
-        summary = _SUMMARY.search(line)
-        if summary is not None:
-            last = int(summary[1])
-            if spacing is None and last > 1:
-                spacing = int(summary[2]) / 1000 / (last - 1)
-        reply = _REPLY.search(line)
-        if reply is None or "DUP!" in line:
-            continue
-        rtt_s = float(reply["rtt"]) / 1000
-        if rtt_s < 0:
-            refuse(path, number, f"the round-trip time is negative: {reply['rtt']} ms")
-        # The number has 16 bits: the one nearest to the last is meant.
-        seq = before + (int(reply["seq"]) - before + _WRAP // 2) % _WRAP - _WRAP // 2
-        before = max(before, seq)
-        at = None if reply["at"] is None else _instant(path, number, reply["at"])
-        replies.setdefault(seq, (number, None if at is None else at - rtt_s, rtt_s))
-    if not replies:
-        refuse(path, None, "it has no reply; is it the output of ping?")
-    stamped = all(at is not None for _, at, _ in replies.values())
-    if not stamped and any(at is not None for _, at, _ in replies.values()):
+    found = documents(path, decoded(path, unpacked(path)).encode())
+    results = found[0] if len(found) == 1 and isinstance(found[0], list) else found
+    sent: list[Probe] = []
+    places: list[set[str]] = [set(), set(), set()]
+    for place, one in enumerate(results):
+        try:
+            begin, probes = float(one["timestamp"]), one["result"]
+            for known, name in zip(places, ("prb_id", "from", "dst_addr"), strict=True):
+                known.add(str(one.get(name)))
+            trips = [None if probe.get("rtt") is None else float(probe["rtt"]) / 1000 for probe in probes]
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+            refuse(path, None, f"result {place + 1} is no ping of RIPE Atlas: it needs timestamp and result")
+        if any(trip is not None and trip < 0 for trip in trips):
+            refuse(path, None, f"result {place + 1}: a round-trip time is negative")
+        sent += [Probe(None, begin + number * _ATLAS_S, trip) for number, trip in enumerate(trips)]
+    probes, addresses, ends = (len(known) for known in places)
+    if min(probes, addresses) > 1 or ends > 1:
         refuse(
-            path,
-            next(n for n, at, _ in replies.values() if at is None),
-            "this reply has no time, others have",
-        )
-    if not stamped and spacing is None:
-        refuse(
-            path, None, 'the replies have no times and the summary is missing; say --interval "1 s", '
-            "or measure with ping -D",
+            path, None, f"it has the results of {probes} probes towards {ends} addresses, which are several "
+            "paths; keep those with one prb_id and one dst_addr",
         )  # fmt: skip
-    return _with_lost(replies, max(last, before), spacing, stamped=stamped)
-
-
-def _with_lost(
-    replies: dict[int, tuple[int, float | None, float]], last: int, spacing: float | None, *, stamped: bool
-) -> list[Probe]:
-    """The probes from the first to the last, those in between that were lost at even distances."""
-    known = sorted(replies)
-    if stamped and spacing is None and len(known) > 1:
-        first, final = replies[known[0]][1], replies[known[-1]][1]
-        assert first is not None and final is not None
-        spacing = (final - first) / (known[-1] - known[0])
-    step = spacing if spacing is not None and spacing > 0 else 1.0
-    found: list[Probe] = []
-    for place, seq in enumerate(known):
-        line, at, rtt_s = replies[seq]
-        now = at if stamped and at is not None else seq * step
-        if place == 0:
-            found += [Probe(None, now - (seq - lost) * step, None) for lost in range(min(1, seq), seq)]
-        else:
-            before, missing = found[-1].sent_s, seq - known[place - 1] - 1
-            apart = (now - before) / (missing + 1)
-            found += [Probe(line, before + apart * (i + 1), None) for i in range(missing)]
-        found.append(Probe(line, now, rtt_s))
-    end = found[-1].sent_s
-    return found + [
-        Probe(None, end + (seq - known[-1]) * step, None) for seq in range(known[-1] + 1, last + 1)
-    ]
-
-
-def _instant(path: Path, number: int, stamp: str) -> float:
-    """Seconds of a time such as "1716822489.554994" or "2024-05-27 11:08:09.554994"."""
-    try:
-        return float(stamp)
-    except ValueError:
-        pass
-    try:
-        return datetime.fromisoformat(stamp).timestamp()
-    except ValueError:
-        refuse(path, number, f"{stamp[:40]!r} is no time")
+    begins = sorted(float(one["timestamp"]) for one in results)
+    steps = [later - sooner for sooner, later in pairwise(begins)]
+    return sorted(sent, key=lambda probe: probe.sent_s), statistics.median(steps) if steps else 0.0
