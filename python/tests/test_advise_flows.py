@@ -85,6 +85,22 @@ def test_both_directions_of_a_connection_are_judged() -> None:
     )
 
 
+def test_short_flows_behind_a_relay_are_judged() -> None:
+    """Twenty flows of 50 kB a second beside a long one that its window holds back: 8 Mbit/s of the sum."""
+    links = {
+        name: bp.Link(rate="20 Mbit/s", delay=delay) for name, delay in (("lan", "5 ms"), ("sat", "50 ms"))
+    }
+    short = bp.ShortFlows(per_second=20.0, size="50 kB")
+    flows = [
+        bp.Flow("cubic", path=["lan", "sat"], receive_window="8 segments"),
+        bp.Flow(
+            "cubic", path=["lan", "sat"], name="web", traffic=short, relay={"at": "lan", "buffer": "1 MB"}
+        ),
+    ]
+    own = asked(bp.Scenario(links=links, flows=flows)).trials["cubic"]
+    assert own.mean("goodput_bps") - own.mean("first_flow_bps") == pytest.approx(8e6, rel=0.15)
+
+
 def test_sized_flows_one_after_the_other_are_no_rate_above_the_link() -> None:
     flows = [
         bp.Flow("cubic", path=["near"], traffic=bp.Bulk("2 MB"), start=f"{start} s", name=f"at-{start}")

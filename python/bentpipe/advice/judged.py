@@ -7,7 +7,7 @@ every connection of each, whole Multipath connections, and both directions of on
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -119,17 +119,20 @@ class JudgedFlows:
         """Their rows of a trace, with the column `path`: rows of one value have the same path."""
         if trace is None or trace.height == 0:
             return pl.DataFrame()
-        known = [str(name) for name in trace["flow"].unique()]
-        places = {}
+        paths = {}
         for number, (flow, rows) in enumerate(zip(self.flows, self.rows, strict=True)):
             for row in rows:
-                own = str(row["name"])
-                for name in [own] if own in known else [n for n in known if n.startswith(f"{own}/")]:
-                    part = own.rpartition("/")[2] if flow.both_ways else name[len(own) :]
-                    places[name] = f"{number} {part if flow.subflow or flow.both_ways else ''}"
-        rows_of = trace.filter(pl.col("flow").is_in(list(places)))
-        named = rows_of["flow"].cast(pl.String)
-        return rows_of.with_columns(path=named.replace_strict(places, return_dtype=pl.String), name=named)
+                paths[str(row["name"])] = number, flow
+        places = {}
+        for name in map(str, trace["flow"].unique()):
+            own = _row_of(name, paths)
+            if own is not None:
+                number, flow = paths[own]
+                part = own.rpartition("/")[2] if flow.both_ways else name[len(own) :] if flow.subflow else ""
+                places[name] = f"{number} {part}"
+        found = trace.filter(pl.col("flow").is_in(list(places)))
+        named = found["flow"].cast(pl.String)
+        return found.with_columns(path=named.replace_strict(places, return_dtype=pl.String), name=named)
 
     def waits(self, rows: pl.DataFrame) -> Floats:
         """Round trips of rows of `trace_of` above the least of their path, seconds."""
@@ -137,8 +140,8 @@ class JudgedFlows:
             return np.empty(0)
         floors: dict[str, float] = {}
         for name, path in rows.select("name", "path").unique().iter_rows():
-            row = self.parts.get(name) or self.parts.get(name.rpartition("/")[0]) or {}
-            if row.get("rtt_min_s"):
+            row = self.parts[_row_of(name, self.parts) or ""]
+            if row["rtt_min_s"]:
                 floors[path] = min(floors.get(path, math.inf), row["rtt_min_s"])
         known = rows.filter(pl.col("path").is_in(list(floors))).filter(
             pl.col("rtt_s").is_not_null() & pl.col("rtt_s").is_not_nan()
@@ -265,6 +268,16 @@ def steady_goodput(t: Floats, came: Floats) -> float:
     first, last = (int(np.searchsorted(t, share * end)) for share in (STEADY, 1 - BEFORE_END))
     span = float(t[last] - t[first])
     return 8 * float(came[last] - came[first]) / span if span > 0 else 0.0
+
+
+def _row_of(name: str, rows: Container[str]) -> str | None:
+    """The row of a result that a flow of its trace is of, or is a part of.
+
+    A subflow is NAME/2 of NAME, a short flow NAME/17 of NAME, behind a relay NAME/17/second of NAME/second.
+    """
+    words = name.split("/")
+    shorter = ("/".join(words[:i] + words[i + 1 :]) for i in range(1, len(words)))
+    return next((one for one in (name, *shorter) if one in rows), None)
 
 
 def rows_of(flow: Flow) -> int:
