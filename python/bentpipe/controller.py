@@ -43,6 +43,7 @@ from typing import Any, TypedDict
 
 from bentpipe import _core
 from bentpipe.registry import check_parameters, find, unknown
+from bentpipe.watchdog import LIMIT_S
 
 
 class FlowState(TypedDict):
@@ -151,6 +152,9 @@ class Controller(ABC):
     """Slow-start threshold in segments, not negative; first `math.inf`, or the flow's `initial_ssthresh`."""
     pacing_rate: float | None = None
     """Rate to send at, in bytes per second, finite and not negative; None leaves pacing to the sender."""
+
+    call_limit_s: float = LIMIT_S
+    """How long a call of a method may take, in seconds of real time; then the run ends with an error."""
 
     def __init__(self, mss: int, initial_window: float) -> None:
         self.mss = mss

@@ -15,6 +15,7 @@ from bentpipe.drawn.lines import as_json
 from bentpipe.files import CAPTURE, check_kind, try_place
 from bentpipe.result import Result
 from bentpipe.scenario import Scenario
+from bentpipe.watchdog import watched
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,9 @@ def run(
     capture = None if pcap is None else (str(pcap.path), pcap.at, pcap.whole)
     if pcap is not None:
         prepare_capture(Path(pcap.path))
-    raw = _core.run(as_json(table), scenario.controllers() or None, progress, capture)
+    controllers = scenario.controllers()
+    with watched(controllers.values()):
+        raw = _core.run(as_json(table), controllers or None, progress, capture)
     return Result(raw, table)
 
 

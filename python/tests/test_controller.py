@@ -4,6 +4,7 @@ import decimal
 import math
 import re
 import textwrap
+import time
 from pathlib import Path
 
 import numpy as np
@@ -515,3 +516,49 @@ def test_a_missing_file_is_answered_with_a_near_one(tmp_path: Path, given: str, 
         load_controller(f"{tmp_path}/{given}")
     file = given.partition(":")[0]
     assert str(refused.value).endswith(f"there is no file '{tmp_path}/{file}'{said.format(tmp_path)}")
+
+
+ENDLESS = """
+import bentpipe as bp
+
+class Endless(bp.Controller):
+    call_limit_s = 0.5
+
+    def on_ack(self, flow, ack):
+        if flow["now_s"] > 2:
+            while True:
+                pass
+        self.cwnd = 20
+
+    def on_congestion(self, flow, why):
+        pass
+"""
+
+
+@pytest.mark.parametrize("verb", [["run"], ["compare", "--seeds", "1", "--link"]])
+def test_a_controller_that_does_not_come_back_ends_with_a_message(tmp_path, scenario_file, cli, verb):
+    (tmp_path / "mine.py").write_text(ENDLESS)
+    began = time.monotonic()
+    done = cli(*verb, scenario_file, "--cc", f"{tmp_path / 'mine.py'}:Endless")
+    assert done.exit_code == 1 and time.monotonic() - began < 20
+    said = " ".join(done.stderr.split())
+    assert "Endless.on_ack" in said and "did not come back within 0.5 s" in said, said
+    assert "mine.py" in said and bp.Controller.call_limit_s == 10
+
+
+def test_slow_calls_in_a_row_are_no_call_that_does_not_come_back(scenario_file):
+    class Slow(bp.Controller):
+        call_limit_s = 0.3
+
+        def on_ack(self, flow, ack):
+            self.cwnd = 2
+            time.sleep(0.02)
+
+        def on_congestion(self, flow, why):
+            pass
+
+    table = bp.Scenario.load(scenario_file, {"duration": "10 s"})
+    table.flows[0].cc = Slow
+    began = time.monotonic()
+    assert bp.run(table).json["flows"][0]["delivered_bytes"] > 0
+    assert time.monotonic() - began > 0.6
