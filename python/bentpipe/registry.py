@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,39 @@ def style(cc: str) -> dict[str, str]:
     at = zlib.crc32(name.encode())
     marker = OWN_MARKERS[at // len(OWN_COLOURS) % len(OWN_MARKERS)]
     return {"label": name, "colour": OWN_COLOURS[at % len(OWN_COLOURS)], "marker": marker, "fill": "none"}
+
+
+_NEAR = 50.0
+"""Colours nearer to each other than this, by `_distance`, are taken for one."""
+
+
+def apart(colour: str, taken: Collection[str]) -> str:
+    """The colour; if one of those taken is near it, the algorithms' colour that is farthest from them."""
+
+    def nearest(one: str) -> float:
+        return min((_distance(one, other) for other in taken), default=math.inf)
+
+    if nearest(colour) >= _NEAR:
+        return colour
+    known: dict[str, None] = dict.fromkeys([*(entry["colour"] for entry in _entries()), *OWN_COLOURS])
+    return max(known, key=nearest)
+
+
+def colours(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each algorithm of a figure, that of `style` unless an earlier one's is near it."""
+    found: dict[str, str] = {}
+    for name in names:
+        if name not in found:
+            found[name] = apart(style(name)["colour"], found.values())
+    return found
+
+
+def _distance(one: str, other: str) -> float:
+    """How different two colours "#rrggbb" look, from 0 to 765 (T. Riemersma, Colour metric, 2019)."""
+    first, second = ([int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (one, other))
+    red, green, blue = (x - y for x, y in zip(first, second, strict=True))
+    mean = (first[0] + second[0]) / 2
+    return math.sqrt((2 + mean / 256) * red**2 + 4 * green**2 + (2 + (255 - mean) / 256) * blue**2)
 
 
 def _find(what: str, key: str, name: str, entries: Iterable[dict[str, Any]]) -> dict[str, Any]:

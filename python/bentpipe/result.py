@@ -245,7 +245,7 @@ class Result:
         scenario = about.pop("scenario")
         about.pop("version")
         warnings = about.pop("warnings")
-        flows = [_nest(f) for f in frames["flows"].to_dicts()]
+        flows = [nested(f) for f in frames["flows"].to_dicts()]
         about = {**about, "flows": flows, "links": frames["links"].to_dicts(), "warnings": warnings}
         return cls.of_tables(scenario, about, frames)
 
@@ -348,7 +348,7 @@ def link_frame(links: list[dict[str, Any]]) -> pl.DataFrame:
     return _frame(links, _LINKS)
 
 
-def _nest(row: dict[str, Any]) -> dict[str, Any]:
+def nested(row: dict[str, Any]) -> dict[str, Any]:
     """A flow of the result object from a row of the flows frame."""
 
     def part(name: str) -> dict[str, Any]:

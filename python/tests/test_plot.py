@@ -141,3 +141,94 @@ def test_the_trace_of_an_emulation_is_refused_by_figures_of_flows():
     found = SimpleNamespace(trace=pl.DataFrame(), json={"flows": []})
     with pytest.raises(bp.ScenarioError, match=r"ho is of an emulation.*bentpipe plot queue"):
         need(found, "trace", "ho")
+
+
+UP = [["0 s", True], ["30 s", False], ["50 s", True]]
+
+
+def test_two_paths_have_two_capacities_and_a_connection_is_drawn_as_a_whole():
+    """50 Mbit/s with an outage from 30 to 50 s, and 47 Mbit/s: 97 before it, 47 in it."""
+    links = {
+        "gw1": bp.Link(rate="50 Mbit/s", delay="50 ms", up=UP),
+        "gw2": bp.Link(rate="47 Mbit/s", delay="60 ms"),
+    }
+    flow = bp.Flow("lia", path=["gw1"], name="mp", subflow=[{"path": ["gw2"]}])
+    record = bp.Record("100 ms", links=True)
+    ran = bp.run(bp.Scenario(links=links, flows=[flow], duration="60 s", record=record))
+    figure = bp.plot.goodput(ran)
+    lines = {line.get_label(): line for line in figure.axes[0].lines}
+    first, second = (lines[f"capacity of gw{n}, {rate} Mbit/s"] for n, rate in ((1, 50), (2, 47)))
+    assert {first.get_ydata()[0], first.get_ydata()[-1]} == {50} and 0 in first.get_ydata()
+    assert set(second.get_ydata()) == {47}
+    whole = figure.data.filter(flow="mp")
+    assert 90 < whole.filter(pl.col("t_s").is_between(10, 25))["goodput_bps"].min() / 1e6 < 97
+    assert 40 < whole.filter(pl.col("t_s").is_between(35, 45))["goodput_bps"].max() / 1e6 < 47
+    assert "LIA, the whole" in bp.plot.over_path({"LIA": ran}).data["run"].to_list()
+    alone = bp.plot.goodput(ran_over_one_link())
+    assert "grey: the capacity of the path" in " ".join(alone.get_supxlabel().split())
+
+
+def ran_over_one_link():
+    link, record = bp.Link(rate="2 Mbit/s", delay="100 ms"), bp.Record("100 ms")
+    return bp.run(
+        bp.Scenario(links={"s": link}, flows=[bp.Flow("reno", path="s")], duration="20 s", record=record)
+    )
+
+
+def shares(*of_late_comer):
+    """A run of two flows whose late-comer, from 10 s on, has these shares of the goodput, one a second."""
+    first = {"name": "a", "cc": "cubic", "start_s": 0.0, "completion_s": None, "half": None, "rtt_min_s": 0.1}
+    flows = [first, first | {"name": "b", "cc": "bbr", "start_s": 10.0}]
+    length = 10 + len(of_late_comer)
+    own = [0.0] * 10 + list(of_late_comer)
+    rows = []
+    for name, parts in (("a", [1 - share for share in own]), ("b", own)):
+        total = 0.0
+        for t in range(length + 1):
+            rows.append({"t_s": float(t), "flow": name, "delivered_bytes": int(total), "srtt_s": 0.1})
+            total += 1e5 * parts[t] if t < length else 0
+    link = {"sat": {"rate": "10 Mbit/s", "delay": "10 ms"}}
+    flow = {"path": ["sat"], "mss": "1448 bytes", "header": "52 bytes"}
+    scenario = {"link": link, "flow": [flow, flow]}
+    links = [{"name": "sat", "direction": "forward", "rate_bps": 1e7}]
+    about = {"seed": 1, "simulated_s": float(length), "flows": flows, "links": links, "warnings": []}
+    frames = {"trace": pl.DataFrame(rows), "link_trace": pl.DataFrame()}
+    return bp.Result.of_tables(scenario, about, frames)
+
+
+@pytest.mark.parametrize(
+    ("of_late_comer", "said"),
+    [
+        ([0.1] * 5 + [0.5] * 30, "b: fair share from 5.5 s on"),
+        ([0.5] * 15 + [0.1] * 20, "b: no lasting fair share"),  # it touches the fair share and loses it
+        ([0.5] * 15 + [0.1] * 20 + [0.45] * 25, "b: fair share from"),
+        ([0.1] * 35, "b: no lasting fair share"),
+    ],
+)
+def test_a_late_comer_has_converged_when_its_share_stays_fair(of_late_comer, said):
+    figure = bp.plot.convergence(shares(*of_late_comer), window_s=1.0)
+    words = " ".join(figure.get_supxlabel().split())
+    assert said in words, words
+    if "from" in said and len(of_late_comer) == 60:
+        since = float(words.partition("from ")[2].partition(" s")[0])
+        assert since >= 35
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert labels == ["a (CUBIC)", "b (BBR)"]
+    (jain,) = figure.axes[1].lines
+    last = of_late_comer[-1]
+    assert jain.get_ydata()[-1] == pytest.approx(1 / (2 * (last**2 + (1 - last) ** 2)), rel=1e-3)
+
+
+def test_two_algorithms_never_share_a_colour():
+    """LIA, BBR, BALIA and Vegas-L have nearly one blue in the registry, and CUBIC's black is its own."""
+    from bentpipe.plot.looks import Turns
+    from bentpipe.registry import colours, controllers
+
+    turns = Turns()
+    drawn = [turns.look(cc)["color"] for cc in ("bbr", "lia", "cubic", "balia", "vegas-l", "bbr")]
+    assert len(set(drawn)) == 5 and drawn[0] == drawn[-1] == style("bbr")["colour"]
+    assert drawn[2] == style("cubic")["colour"]
+    every = colours(entry["id"] for entry in controllers())
+    assert len(set(every.values())) > 40
+    some = list(every)[:24]
+    assert len(set(colours(some).values())) == len(some)

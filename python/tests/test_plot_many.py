@@ -490,3 +490,63 @@ def test_an_exact_width_holds_with_several_panels(width_cm: float, columns: int)
     assert figure.get_size_inches()[0] == pytest.approx(width_cm / 2.54)
     places = [one.get_subplotspec() for one in axes]
     assert len({place.colspan.start for place in places if place is not None}) == columns
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep that keeps what its runs record: windows, queues, transfers of 20 kB."""
+    place = tmp_path_factory.mktemp("sweep") / "recorded"
+    web = {
+        "cc": "cubic",
+        "path": ["sat"],
+        "traffic": {"kind": "short-flows", "per_second": 2, "size": "20 kB"},
+    }
+    record = {"interval": "100 ms", "links": True, "transfers": True}
+    table = BASE | {"flow": [BASE["flow"][0], web | {"name": "web"}], "record": record}  # type: ignore[index]
+    bp.sweep(
+        table,
+        {"flow.*.cc": ["cubic", "bbr"], "link.sat.rate": ["2 Mbit/s", "8 Mbit/s"]},
+        seeds=2,
+        out=place,
+        traces=True,
+    )
+    return place
+
+
+def test_a_sweep_keeps_transfers_and_links_and_figures_draw_them(
+    recorded: Path, tmp_path: Path, cli: Any
+) -> None:
+    from bentpipe.sweeps import dataset
+    from bentpipe.sweeps.stored import read
+
+    runs, stored = dataset.read(recorded), read([recorded])
+    assert runs.transfers["run"].n_unique() == runs.link_traces["run"].n_unique() == 8
+    one = stored.result(5)
+    assert (
+        one.scenario["link"]["sat"]["rate"]
+        == runs.flows.filter(run=5)["link.sat.rate_bps"].map_elements(
+            lambda rate: f"{rate / 1e6:g} Mbit/s", return_dtype=pl.String
+        )[0]
+    )
+    alone = bp.run({**one.scenario, "seed": one.json["seed"]})
+    assert one.link_trace["queue_packets"].to_list() == alone.link_trace["queue_packets"].to_list()
+    assert one.transfers["completion_s"].to_list() == alone.transfers["completion_s"].to_list()
+    # The distribution is of transfers, not of one mean a source.
+    figure = plot.cdf(recorded, "completion_s", by="flow.*.cc")
+    assert "transfers of" in note(figure) and figure.data.height > 8 * 3
+    queues = plot.queue(plot.of_sweep(recorded, {"seed": "1"}))
+    assert queues.data["run"].n_unique() == 4
+    names = ["queue", "cwnd", "goodput", "rtt", "path"]
+    for name in names:
+        out = tmp_path / f"{name}.svg"
+        done = cli("plot", name, recorded, "--where", "seed=2", "--where", "flow.*.cc=bbr", "-o", out)
+        assert done.exit_code == 0 and out.exists(), done.stderr
+    done = cli("plot", "convergence", recorded, "-o", tmp_path / "c.svg")
+    assert done.exit_code == 2 and "--where" in done.stderr
+    many = plot.of_sweep(recorded)
+    assert len(many) == 8 and all("seed" in name for name in many)
+
+
+def test_a_figure_over_time_of_a_sweep_without_traces_says_how_to_keep_them(on_disk: Path) -> None:
+    with pytest.raises(bp.ScenarioError, match="18 runs.*draws 12 at most.*--where"):
+        plot.cwnd(on_disk)

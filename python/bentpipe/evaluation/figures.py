@@ -185,7 +185,7 @@ def _curve(evaluation: Evaluation, label: str, x: Sequence[float], y: Sequence[f
     style = registry.style(contender.style)
     known = [one.style for one in evaluation.contenders]
     own = known.index(contender.style) == evaluation.contenders.index(contender)
-    colour = style["colour"] if own else ""
+    colour = registry.colours(known)[contender.style] if own else ""
     return Curve(label, x, y, colour=colour, marker=style["marker"], **more)
 
 

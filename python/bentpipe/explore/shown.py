@@ -140,10 +140,10 @@ def shown(setting: Setting) -> str:
     of = results * len(setting.algorithms) if setting.together else results
     each = list(zip(setting.algorithms, of, strict=True))
     drawn: dict[str, list[Curve]] = {name: [] for name, *_ in CHARTS}
+    colours = registry.colours(setting.algorithms)
     for cc, result in each:
         for name, (x, y) in _series(result, cc).items():
-            style = registry.style(cc)
-            drawn[name].append(Curve(style["label"], x, y, colour=style["colour"]))
+            drawn[name].append(Curve(registry.style(cc)["label"], x, y, colour=colours[cc]))
     if setting.together:
         x, y = _queue(results[0])
         drawn["queue"] = [Curve("all", x, y, colour="#7f7f7f")]

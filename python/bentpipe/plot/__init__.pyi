@@ -1,4 +1,6 @@
 from .cdfs import cdf as cdf
+from .convergence import convergence as convergence
+from .curves import of_sweep as of_sweep
 from .drawing import Drawing as Drawing
 from .drawing import figure as figure
 from .drawing import save as save
@@ -16,7 +18,6 @@ from .over_key import fairness as fairness
 from .over_key import friendliness as friendliness
 from .over_key import utilisation as utilisation
 from .over_time import bdp_segments as bdp_segments
-from .over_time import convergence as convergence
 from .over_time import cwnd as cwnd
 from .over_time import goodput as goodput
 from .over_time import over_path as over_path

@@ -19,7 +19,12 @@ app = typer.Typer(
     help="Figures of results and of sweeps, with their numbers beside them.", no_args_is_help=True
 )
 
-Results = Annotated[list[Path], argument("RESULT_DIR...", "What `run --out` wrote; one or several.")]
+Results = Annotated[
+    list[Path],
+    argument(
+        "RESULT_DIR...", "What `run --out` wrote, one or several; or what `sweep --traces --out` wrote."
+    ),
+]
 Sweep = Annotated[
     list[Path], argument("DIR...", "What `sweep --out` wrote, or several that `run --out` wrote.")
 ]
@@ -82,13 +87,28 @@ _FILES = _parameters(_write)[1:]
 """The options of all verbs for the files that are written."""
 
 
-def _draws(name: str, about: str, places: Any, **options: tuple[Any, Any]) -> None:
+def _over_time(places: list[Path] | Path, where: dict[str, str]) -> Any:
+    """What a figure over time draws: the runs of the one sweep that `where` chooses, or results as given."""
+    from bentpipe import _core
+
+    listed = places if isinstance(places, list) else [places]
+    if not where:
+        return places
+    if len(listed) > 1 or not (listed[0] / "sweep.json").is_file():
+        raise _core.ScenarioError("--where chooses runs of a sweep, and one sweep is drawn at once")
+    return plot.of_sweep(listed[0], where)
+
+
+def _draws(
+    name: str, about: str, places: Any, *, over_time: bool = False, **options: tuple[Any, Any]
+) -> None:
     """Makes a verb of the function of `plot` of that name; it takes its options and those of `_FILES`.
 
     Args:
         name: of the verb.
         about: its help.
         places: the annotation of its argument.
+        over_time: whether the function draws runs over time, and knows no `where`.
         options: annotation and default of each keyword of the function.
     """
 
@@ -96,8 +116,9 @@ def _draws(name: str, about: str, places: Any, **options: tuple[Any, Any]) -> No
         files = {one.name: given.pop(one.name) for one in _FILES}
         if "where" in given:
             given["where"] = dict(pairs("--where", given["where"] or [], "link.sat.delay_s=0.25"))
+        where = given.pop("where", {}) if over_time else {}
         function = "over_path" if name == "path" else name.replace("-", "_")
-        _write(lambda: getattr(plot, function)(places, **given), **files)
+        _write(lambda: getattr(plot, function)(_over_time(places, where), **given), **files)
 
     by_name = inspect.Parameter.KEYWORD_ONLY
     own = [inspect.Parameter("places", by_name, annotation=places)]
@@ -115,25 +136,29 @@ def _text(metavar: str, help: str, *names: str) -> tuple[Any, None]:
     return Annotated[str | None, option(metavar, help, *names)], None
 
 
+_TIME: dict[str, Any] = {"over_time": True, "where": (Where, None)}
 _draws(
     "cwnd", "Draw windows over time, with the data in flight and the bandwidth-delay product.", Results,
     column=_text("NAME", "Draw this instead: retransmitted_packets, in_flight or srtt_s of the trace."),
+    **_TIME,
 )  # fmt: skip
 _draws(
     "goodput", "Draw the goodput of each flow over time, over the capacity of the path.", Results,
-    window_s=(Window, None),
+    window_s=(Window, None), **_TIME,
 )  # fmt: skip
-_draws("rtt", "Draw round-trip times over time, above the round trip without queues.", Results)
+_draws("rtt", "Draw round-trip times over time, above the round trip without queues.", Results, **_TIME)
 _draws(
     "queue", "Draw the queue of a link over time, with its drops.", Results,
-    link=_text("NAME", "sat or sat/reverse. Default: the slowest."),
+    link=_text("NAME", "sat or sat/reverse. Default: the slowest."), **_TIME,
 )  # fmt: skip
 _draws(
-    "path", "Draw goodput and round trips of runs over a path that moves, one line for each run.", Results
+    "path", "Draw goodput and round trips of runs over a path that moves, one line for each run.", Results,
+    **_TIME,
 )  # fmt: skip
 _draws(
     "convergence", "Draw how a late-comer gets its share.",
-    Annotated[Path, argument("RESULT_DIR", "What `run --out` wrote.")],
+    Annotated[Path, argument("RESULT_DIR", "What `run --out` wrote; or a sweep, and --where for a run.")],
+    **_TIME,
 )  # fmt: skip
 
 
@@ -160,8 +185,8 @@ def sequence_verb(
     _write(draw, out=out, size=size, data=data, no_data=data is None, json=json)
 
 
-_BY: dict[str, tuple[Any, Any]] = {"by": (By, None), "where": (Where, None)}
-_X: dict[str, tuple[Any, Any]] = {"x": (X, None)}
+_BY: dict[str, Any] = {"by": (By, None), "where": (Where, None)}
+_X: dict[str, Any] = {"x": (X, None)}
 _draws(
     "throughput-delay",
     "Draw goodput against the 95th percentile of the queueing delay, an ellipse for each algorithm.",

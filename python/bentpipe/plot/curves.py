@@ -12,10 +12,12 @@ from matplotlib.axes import Axes
 
 from bentpipe import _core
 from bentpipe.plot.looks import Turns
+from bentpipe.plot.words import valued
 from bentpipe.result import Result
 
 Given = Result | str | Path | Sequence["Result | str | Path"] | Mapping[str, "Result | str | Path"]
-"""One run or several: results, or the directories that hold them. A mapping names them."""
+"""One run or several: results, or the directories that hold them. A mapping names them. A directory may also
+be that of a sweep that kept its traces."""
 
 _NEEDS = {
     "trace": ("trace of flows", "--set record.interval=100ms", 'record=Record("100 ms")'),
@@ -32,6 +34,8 @@ CROWD = 8
 """More flows than these are drawn as the median and the middle 80 % of each algorithm's flows."""
 COLUMNS = 200
 """Points of an envelope. A line with more than four times as many samples would hide others."""
+LINES = 12
+"""More runs of a sweep than these are too many for one figure over time."""
 ENVELOPED = "median and 5th to 95th percentile of the samples of every {:.2g} s"
 
 
@@ -59,10 +63,11 @@ def results(given: Given, table: str) -> dict[str, Result]:
     for place, (name, value) in enumerate(named, 1):
         if isinstance(value, str | Path):
             if (Path(value) / "sweep.json").is_file():
-                raise _core.ScenarioError(
-                    f"{value} is a sweep, and this figure is of single runs: "
-                    "write one with bentpipe run FILE --out DIR"
-                )
+                swept = of_sweep(value)
+                for run, result in swept.items():
+                    need(result, table, run or str(value), swept=True)
+                found |= {f"{name}: {run}" if name else run or str(value): one for run, one in swept.items()}
+                continue
             result = Result.load(value)
             name = name or Path(value).name or str(value)
         elif isinstance(value, Result):
@@ -75,13 +80,44 @@ def results(given: Given, table: str) -> dict[str, Result]:
     return found
 
 
-def need(result: Result, table: str, name: str = "") -> None:
+def of_sweep(place: str | Path, where: Mapping[str, Any] | None = None) -> dict[str, Result]:
+    """Runs of a sweep that kept its traces, named by the values in which they differ, for a figure over time.
+
+    Args:
+        place: the directory of the sweep.
+        where: values of keys, seed among them: other runs are left out.
+
+    Raises:
+        ScenarioError: there are more than `LINES`, or none, or there is no such key or value.
+    """
+    from bentpipe.plot.many import many
+    from bentpipe.sweeps.stored import read
+
+    stored, kept = read([Path(place)]), many(place, where=where)
+    every = kept.flows.unique("run", maintain_order=True)
+    keys = [key for key in [*stored.keys, "seed"] if key in every.columns and every[key].n_unique() > 1]
+    if every.height > LINES:
+        first = every.row(0, named=True)
+        words = " ".join(f"--where {key}={first[key]}" for key in keys)
+        raise _core.ScenarioError(
+            f"{place} has {every.height:,} runs, and a figure over time draws {LINES} at most: "
+            f"choose by their keys, for example {words}"
+        )
+    return {
+        ", ".join(f"seed {row[key]}" if key == "seed" else valued(key, row[key]) for key in keys):
+            stored.result(int(row["run"]))
+        for row in every.iter_rows(named=True)
+    }  # fmt: skip
+
+
+def need(result: Result, table: str, name: str = "", *, swept: bool = False) -> None:
     """Checks that a run recorded the table that a figure needs.
 
     Args:
         result: the run.
         table: "trace", "link_trace" or "segments".
         name: the name of the run in messages; by default "the result".
+        swept: whether it is one of a sweep.
 
     Raises:
         ScenarioError: it did not; the message has the command that does.
@@ -94,6 +130,10 @@ def need(result: Result, table: str, name: str = "") -> None:
             "bentpipe plot queue draws its link"
         )
     what, options, python = _NEEDS[table]
+    if swept:
+        raise _core.ScenarioError(
+            f"{name} has no {what}; keep them with bentpipe sweep FILE {options} --traces --out DIR"
+        )
     raise _core.ScenarioError(
         f"{name or 'the result'} has no {what}; record it with bentpipe run FILE {options} --out DIR "
         f"(in Python: {python})"

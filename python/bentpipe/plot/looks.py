@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import matplotlib as mpl
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 
 from bentpipe import _core, terminal, units
-from bentpipe.registry import style
+from bentpipe.registry import apart, style
 
 WIDTH = 3.5
 """Width of a column in inches."""
@@ -156,15 +156,22 @@ def grey(shade: float) -> str:
 
 
 class Turns:
-    """Looks of lines one after another: those of one algorithm differ by their dashes."""
+    """Looks of lines one after another: those of one algorithm differ by dashes, of others by colour."""
 
     def __init__(self) -> None:
         self._seen: Counter[str] = Counter()
+        self._colours: dict[str, str] = {}
 
     def look(self, cc: str, label: str | None = None) -> dict[str, Any]:
         """The look of the next line of an algorithm."""
         self._seen[cc] += 1
-        return look(cc, label, self._seen[cc] - 1)
+        found = look(cc, label, self._seen[cc] - 1)
+        own = found["color"]
+        if cc not in self._colours:
+            self._colours[cc] = apart(to_hex(own), self._colours.values())
+        colour = self._colours[cc]
+        face = colour if found["markerfacecolor"] == own else found["markerfacecolor"]
+        return found | {"color": colour, "markerfacecolor": face}
 
 
 def text(name: str) -> str:

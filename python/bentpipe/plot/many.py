@@ -46,7 +46,7 @@ class Many:
         by: the key that distinguishes lines; None for the flow's own algorithm.
         failed: number of runs that failed.
         missing: number of missing runs of an unfinished sweep.
-        transfers: run, seed, and the columns of `Result.transfers`; empty unless results recorded them.
+        transfers: run, seed, and the columns of `Result.transfers`; empty unless the runs recorded them.
     """
 
     flows: pl.DataFrame
@@ -125,12 +125,14 @@ def many(given: ManyGiven, *, by: str | None = None, where: Mapping[str, Any] | 
         ScenarioError: it is none of these, has no runs, or there is no such key or value.
     """
     read = _read(given)
+    if "seed" in (where or {}):
+        read = replace(read, keys=[*read.keys, "seed"])
     if not read.flows.height:
         why = f": all {read.failed} failed" if read.failed else ""
         raise _core.ScenarioError(f"there is no run to draw{why}")
     for key, value in (where or {}).items():
         read = _kept(read, key, value)
-    several = [key for key in read.keys if read.flows[key].n_unique() > 1]
+    several = [key for key in read.keys if key != "seed" and read.flows[key].n_unique() > 1]
     choosers = [key for key in several if chooses(key)]
     by = by if by is None else column_of(by, read.keys)
     if by is not None and by not in read.flows.columns:
@@ -167,7 +169,7 @@ def _read(given: Any) -> Many:
     if isinstance(given, pl.DataFrame):
         return _made(given, pl.DataFrame(), pl.DataFrame(), 0)
     if isinstance(given, Runs):
-        return _made(given.flows, given.links, given.traces, given.failed.height)
+        return _made(given.flows, given.links, given.traces, given.failed.height, given.transfers)
     if isinstance(given, Result):
         return _of_results([given])
     if isinstance(given, str | Path):
@@ -187,7 +189,7 @@ def _of_places(places: list[Path]) -> Many:
     if all((place / "run.json").is_file() for place in places):
         return _of_results([Result.load(place) for place in places], [place.name for place in places])
     stored = read(places)
-    made = _made(stored.flows, stored.links, stored.traces, stored.failed.height)
+    made = _made(stored.flows, stored.links, stored.traces, stored.failed.height, stored.transfers)
     planned = sum(int(part.get("runs", 0)) for part in stored.parts)
     there = stored.failed.height + (stored.flows["run"].n_unique() if stored.flows.height else 0)
     return replace(made, missing=max(0, planned - there))
@@ -209,11 +211,17 @@ def _of_results(results: list[Result], places: list[str] | None = None) -> Many:
                 parts.append(frame.with_columns(pl.col(texts).cast(pl.String)))
         return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
 
-    made = _made(table("flows"), table("links"), table("trace"), 0)
-    return replace(made, transfers=table("transfers"))
+    return _made(table("flows"), table("links"), table("trace"), 0, table("transfers"))
 
 
-def _made(flows: pl.DataFrame, links: pl.DataFrame, traces: pl.DataFrame, failed: int) -> Many:
+def _made(
+    flows: pl.DataFrame,
+    links: pl.DataFrame,
+    traces: pl.DataFrame,
+    failed: int,
+    transfers: pl.DataFrame | None = None,
+) -> Many:
+    transfers = pl.DataFrame() if transfers is None else transfers
     if not flows.height:
         return Many(flows, links, traces, [], None, failed)
     if not {"run", "goodput_bps"} <= set(flows.columns):
@@ -232,7 +240,7 @@ def _made(flows: pl.DataFrame, links: pl.DataFrame, traces: pl.DataFrame, failed
     keys = [clash.get(key, key) for key in keys]
     if "half" in flows.columns:  # each flow counts once
         flows = flows.filter(pl.col("half").fill_null("").is_in(PARTS).not_())
-    return Many(flows, links, traces, keys, None, failed)
+    return Many(flows, links, traces, keys, None, failed, transfers=transfers)
 
 
 def _kept(read: Many, key: str, value: Any) -> Many:

@@ -25,11 +25,10 @@ from bentpipe.plot.curves import (
     table,
 )
 from bentpipe.plot.drawing import GREY, Drawing, blank, figure, legend, level, note, sparse
-from bentpipe.plot.looks import HEIGHT, WIDTH, Turns, look, size, styled
+from bentpipe.plot.looks import DASHES, HEIGHT, WIDTH, Turns, grey, size, styled, text
 from bentpipe.plot.routes import Route, buffer_packets, largest, route
 from bentpipe.registry import unknown
 from bentpipe.result import Result
-from bentpipe.stats import jain
 
 COLUMNS = {
     "retransmitted_packets": ("segments sent again", 1.0),
@@ -37,6 +36,8 @@ COLUMNS = {
     "srtt_s": ("smoothed round-trip time / ms", 1e3),
 }
 """Columns of the trace that may take the place of the window: the name of the axis, and a factor."""
+CAPACITIES = 4
+"""More capacities than these are not drawn: the first one stands for all."""
 _BANDS = {"low": "rtt_low_s", "high": "rtt_high_s"}
 
 
@@ -87,7 +88,7 @@ def cwnd(
         both = "in_flight_segments" in data.columns
         _finish(fig, axes, "cwnd, in flight / segments" if both else "congestion window / segments")
         axes.set_ylim(bottom=0)
-        note(fig, _about(runs, found))
+        note(fig, about(runs, found))
     fig.data = data
     return fig
 
@@ -105,13 +106,16 @@ def _traced(runs: dict[str, Result], column: str) -> Drawing:
         draw(axes, found, scale=factor, drawstyle="steps-post")
         _finish(fig, axes, label)
         axes.set_ylim(bottom=0)
-        note(fig, _about(runs, found))
+        note(fig, about(runs, found))
     fig.data = table(found, column)
     return fig
 
 
 def goodput(given: Given, *, window_s: float | None = None) -> Drawing:
     """Delivered payload per second over time, one line per flow, over the capacity of the path.
+
+    Of a connection over several paths each subflow is a line, and the whole connection. Where paths have
+    different capacities, each is a grey line with a name instead of a surface.
 
     Bytes count when they arrived at the latest if the path carried no more than its rate, not when a hole
     before them was filled (`bentpipe.plot.rates`). So no line exceeds the path's rate.
@@ -128,20 +132,22 @@ def goodput(given: Given, *, window_s: float | None = None) -> Drawing:
     found = curves(runs, _goodput(runs, window_s))
     fig, axes = figure()
     with styled():
-        first = next(iter(runs.values()))
-        path = _route(first)
-        _capacity(axes, path, _end(found))
-        draw(axes, found, scale=1e-6)
+        wholes = [] if _crowded(found) else _wholes(runs, _window(runs, window_s))
+        paths = _capacities(axes, runs, found)
+        draw(axes, [*wholes, *found], scale=1e-6)
         _finish(fig, axes, "goodput / Mbit/s")
-        top = _top(found) / 1e6
-        most = path.rate_bps / 1e6
+        top = _top([*wholes, *found]) / 1e6
+        most = max(path.rate_bps for path in paths) / 1e6
         # Many small flows are not pressed to the ground.
         low = 0 < top < most / 2
         axes.set_ylim(0, 1.15 * top if low else 1.05 * max(most, top))
-        beyond = f"; the capacity, {most:.4g} Mbit/s, lies above" if low else ""
-        unsure = "" if path.sure else "; the links were not recorded: bursts of late in-order data are shown"
-        note(fig, _about(runs, found) + f"; means over {_window(runs, window_s):.3g} s{beyond}{unsure}")
-    fig.data = table(found, "goodput_bps")
+        said = [about(runs, found), f"means over {_window(runs, window_s):.3g} s"]
+        said += ["grey: the capacity of the path"] * (len(paths) == 1 and not low)
+        said += [f"the capacity, {most:.4g} Mbit/s, lies above"] * low
+        if not all(path.sure for path in paths):
+            said.append("the links were not recorded: bursts of late in-order data are shown")
+        note(fig, "; ".join(said))
+    fig.data = table([*wholes, *found], "goodput_bps")
     return fig
 
 
@@ -175,7 +181,7 @@ def rtt(given: Given) -> Drawing:
         draw(axes, shown, scale=1e3)
         _finish(fig, axes, "round-trip time / ms")
         axes.set_ylim(bottom=0)
-        words = [_about(runs, found), enveloped, "grey: the round trip without queues"]
+        words = [about(runs, found), enveloped, "grey: the round trip without queues"]
         note(fig, "; ".join(filter(None, words)))
     fig.data = table(shown, "rtt_s")
     return fig
@@ -216,7 +222,7 @@ def queue(given: Given, *, link: str | None = None) -> Drawing:
             level(axes, limit, "limit")
         _finish(fig, axes, f"queue of {wanted.removesuffix('/forward')} / packets")
         axes.set_ylim(bottom=0)
-        note(fig, _about(runs, []) + "; ticks below: packets dropped")
+        note(fig, about(runs, []) + "; ticks below: packets dropped")
     fig.data = pl.concat(parts)
     return fig
 
@@ -227,7 +233,7 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
     Above, the grey surface is the rate of the slowest link of the first flow's path, 0 in an outage. Below it
     is the round trip without queues, by the delays of its links. Round trips of several runs with many
     samples are medians with bands from the 5th to the 95th percentile. Handovers are vertical lines. Of a
-    connection over several paths each subflow is a line, and there is no surface.
+    connection over several paths each subflow is a line, so is the whole, and there is no surface.
 
     Args:
         given: runs of the same links; a mapping names them. Each records its flows and links at an interval;
@@ -257,82 +263,38 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
         for axes in (above, below):
             for path in paths:
                 _handovers(axes, path)
+        turns = Turns()
         for label, result in runs.items():
             arrived = rates.arrivals(result)
-            for i, flow in enumerate(flows := _drawn(result)):
+            for flow in (flows := _drawn(result)):
                 line = label if len(flows) == 1 else f"{label}, {flow['name'].rpartition('/')[2]}"
                 rows = result.trace.filter(pl.col("flow").cast(pl.String) == flow["name"])
-                drawn = look(flow["cc"], line, i)
+                drawn = turns.look(flow["cc"], line)
                 mean = rates.means(arrived[flow["name"]], window_s or max(1.0, end / 100))
                 above.plot(mean["t_s"], mean["goodput_bps"] / 1e6, **drawn)
                 trips.append(TimeCurve(drawn, _round_trips(result, "", rows), line, flow["name"]))
                 parts.append(mean.select(pl.lit(line).alias("run"), pl.all()))
+            if len(flows) > 1:
+                whole = rates.together([arrived[flow["name"]] for flow in flows])
+                mean = rates.means(whole, window_s or max(1.0, end / 100))
+                thick = {"color": drawn["color"], "linewidth": 2.2, "alpha": 0.45}
+                above.plot(mean["t_s"], mean["goodput_bps"] / 1e6, label=f"{label}, the whole", **thick)
+                parts.append(mean.select(pl.lit(f"{label}, the whole").alias("run"), pl.all()))
         trips, enveloped = envelopes(trips)
         draw(below, trips, scale=1e3)
         parts.append(table(trips, "rtt_s").rename(_BANDS, strict=False).drop("flow"))
-        _half(above, "goodput / Mbit/s")
-        _half(below, "RTT / ms")
+        half(above, "goodput / Mbit/s")
+        half(below, "RTT / ms")
         below.set_xlabel("time / s")
         legend(fig, above)
-        note(fig, "; ".join(filter(None, [_about(runs, []), enveloped and f"RTT: {enveloped}"])))
+        surface = "grey: the capacity of the path, and below its round trip without queues"
+        handed = any(path.over["handovers"].max() for path in paths)
+        words = [
+            about(runs, []), enveloped and f"RTT: {enveloped}", surface if len(paths) == 1 else "",
+            "vertical lines: handovers" if handed else "",
+        ]  # fmt: skip
+        note(fig, "; ".join(filter(None, words)))
     fig.data = pl.concat(parts, how="diagonal")
-    return fig
-
-
-def convergence(given: Given, *, window_s: float | None = None, within: float = 0.2) -> Drawing:
-    """Shares of the late-comer and of the flows before it, and how long it takes to get its fair share.
-
-    The share is a flow's goodput in that of all flows. The late-comer has converged when its share is first
-    as near to 1/n as `within` says and stays so for ten windows on average. That is one way to see it: a run
-    of another seed will differ.
-
-    Args:
-        given: a run that records its flows; one of them starts last.
-        window_s: each point is the mean over this time; by default as in `goodput`.
-        within: tolerance around the fair share, as a part of it.
-
-    Raises:
-        ScenarioError: the result has no trace, or all its flows start together.
-    """
-    runs = results(given, "trace")
-    if len(runs) > 1:
-        raise _core.ScenarioError("convergence is drawn of one run; give one result")
-    result = next(iter(runs.values()))
-    starts = {flow["name"]: flow["start_s"] for flow in result.json["flows"]}
-    last = max(starts, key=lambda name: float(starts[name]))
-    if len(starts) < 2 or starts[last] <= min(starts.values()):
-        raise _core.ScenarioError(
-            "the flows start together: convergence needs a late-comer, "
-            'for example start = "20 s" in a [[flow]]'
-        )
-    width = rates.window(result) if window_s is None else window_s
-    arrived = rates.arrivals(result)
-    means = {name: rates.means(part, width) for name, part in arrived.items()}
-    grid = pl.concat([part.with_columns(pl.lit(name).alias("flow")) for name, part in means.items()])
-    whole = pl.col("goodput_bps").sum().over("t_s")
-    shares = grid.with_columns((pl.col("goodput_bps") / whole).fill_nan(0.0).alias("share"))
-    index = shares.group_by("t_s", maintain_order=True).agg("goodput_bps")
-    index = index.with_columns(jain=pl.Series([jain(each) for each in index["goodput_bps"]]))
-    fair = 1 / len(means)
-    own = shares.filter(pl.col("flow") == last).sort("t_s")
-    after = _converged(own, float(starts[last]), fair, within)
-    fig, axes = figure()
-    with styled():
-        found = curves(
-            runs, lambda _, name, __: shares.filter(pl.col("flow") == name).select("t_s", y="share")
-        )
-        draw(axes, found)
-        axes.axhline(fair, **GREY)
-        axes.axvline(starts[last], color="0.55", linewidth=0.5)
-        if after is not None:
-            axes.axvspan(starts[last], starts[last] + after, color="0.92", linewidth=0, zorder=0)
-        words = f"{last}: fair share after {after:.3g} s" if after is not None else f"{last}: no fair share"
-        _finish(fig, axes, "share of the goodput")
-        axes.set_ylim(0, 1)
-        note(fig, f"{_about(runs, found)}; {words} (within {within:.0%}; means over {width:.3g} s)")
-    fig.data = shares.join(index.select("t_s", "jain"), on="t_s").select(
-        "flow", "t_s", "goodput_bps", "share", "jain"
-    )
     return fig
 
 
@@ -353,10 +315,66 @@ def bdp_segments(result: Result) -> float | None:
 
 def _capacity(axes: Axes, path: Route, end_s: float) -> None:
     """Shades the capacity of the path over time, as a step for each instant at which it is known."""
-    t, rate = path.over["t_s"].to_list(), (path.over["rate_bps"] / 1e6).to_list()
-    if end_s > t[-1]:
-        t, rate = [*t, end_s], [*rate, rate[-1]]
+    t, rate = _steps_of(path, end_s)
     axes.fill_between(t, rate, step="post", color="0.88", linewidth=0, zorder=0)
+
+
+def _steps_of(path: Route, end_s: float) -> tuple[list[float], list[float]]:
+    """The instants at which the capacity of a path changes, and the capacity in Mbit/s."""
+    t, rate = path.over["t_s"].to_list(), (path.over["rate_bps"] / 1e6).to_list()
+    return ([*t, end_s], [*rate, rate[-1]]) if end_s > t[-1] else (t, rate)
+
+
+def _capacities(axes: Axes, runs: dict[str, Result], found: list[TimeCurve]) -> list[Route]:
+    """Shades the capacity of the path that all flows share; draws that of each path where they differ.
+
+    Returns the paths that were drawn.
+    """
+    paths: dict[str, Route] = {}
+    for name, result in runs.items():
+        for flow in {curve.flow: curve for curve in found if curve.run == name}:
+            known = flow in {row["name"] for row in result.json["flows"]}
+            path = route(result, flow) if known else _route(result)
+            alike = [
+                other
+                for other in paths.values()
+                if other.over.drop("floor_s").equals(path.over.drop("floor_s"))
+            ]
+            if not alike:
+                ways = " and ".join("/".join(way).removesuffix("/forward") for way in path.there)
+                paths[f"capacity of {ways}, {path.rate_bps / 1e6:.4g} Mbit/s"] = path
+    if len(paths) == 1 or len(paths) > CAPACITIES:
+        first = next(iter(paths.values()))
+        _capacity(axes, first, _end(found))
+        return [first]
+    for nth, (words, path) in enumerate(paths.items()):
+        t, rate = _steps_of(path, _end(found))
+        look: dict[str, Any] = GREY | {"linestyle": DASHES[nth % len(DASHES)], "linewidth": 1.4}
+        axes.step(t, rate, where="post", label=text(words), zorder=0, **look)
+    return list(paths.values())
+
+
+def _wholes(runs: dict[str, Result], window_s: float) -> list[TimeCurve]:
+    """The goodput of each connection with several subflows, as one line."""
+    found = []
+    for name, result in runs.items():
+        arrived = rates.arrivals(result)
+        for flow in result.json["flows"]:
+            parts = [rows for part, rows in arrived.items() if part.rpartition("/")[0] == flow["name"]]
+            subflows = [
+                f
+                for f in result.json["flows"]
+                if f["half"] == "subflow" and f["name"].startswith(f"{flow['name']}/")
+            ]
+            if len(parts) < 2 or not subflows:
+                continue
+            mean = rates.means(rates.together(parts), window_s).rename({"goodput_bps": "y"})
+            label = (
+                f"{name}: {flow['name']}, whole" if len(runs) > 1 else f"{flow['name']}, the whole connection"
+            )
+            drawn = {"color": grey(0.35), "linewidth": 2.0, "label": text(label)}
+            found.append(TimeCurve(drawn, mean, name, flow["name"]))
+    return found
 
 
 def _handovers(axes: Axes, path: Route) -> None:
@@ -442,7 +460,7 @@ def _top(found: list[TimeCurve]) -> float:
     return max(map(largest, columns), default=0.0)
 
 
-def _about(runs: dict[str, Result], found: list[TimeCurve]) -> str:
+def about(runs: dict[str, Result], found: list[TimeCurve]) -> str:
     """The number of runs in the figure."""
     seeds = sorted({result.json["seed"] for result in runs.values()})
     which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
@@ -468,20 +486,9 @@ def _drawn(result: Result) -> list[dict[str, Any]]:
     return list(rest) or flows[:1]
 
 
-def _half(axes: Axes, label: str) -> None:
+def half(axes: Axes, label: str) -> None:
+    """Markers and the name of the ordinate of one of two panels over time."""
     sparse(axes)
     axes.set_ylabel(label)
     axes.margins(x=0)
     axes.set_ylim(bottom=0)
-
-
-def _converged(own: pl.DataFrame, start_s: float, fair: float, within: float) -> float | None:
-    """Seconds from its start until the late-comer's share is near the fair one on average, if it ever is."""
-    rows = own.filter(pl.col("t_s") >= start_s)
-    shares = rows["share"].to_list()
-    for i, now in enumerate(rows["t_s"]):
-        ahead = shares[i : i + 10]
-        near = abs(shares[i] - fair) <= within * fair
-        if near and len(ahead) == 10 and abs(sum(ahead) / 10 - fair) <= within * fair:
-            return float(now - start_s)
-    return None

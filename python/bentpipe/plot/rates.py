@@ -14,6 +14,8 @@ burst. All bytes are counted. No mean exceeds the mean of the path's rate, nor d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -79,6 +81,13 @@ def carried(t_s: Floats, path: Route) -> Floats:
     sums = np.concatenate(([0.0], np.cumsum(rate[:-1] * np.diff(at))))
     row = np.clip(np.searchsorted(at, t_s, side="right") - 1, 0, len(at) - 1)
     return np.asarray((sums[row] + rate[row] * (t_s - at[row])) * share / 8)
+
+
+def together(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The sum of what has arrived of several flows, such as the subflows of a connection."""
+    grid = np.unique(np.concatenate([part["t_s"].to_numpy() for part in parts]))
+    whole = [_at(grid, part["t_s"].to_numpy(), part["arrived_bytes"].to_numpy()) for part in parts]
+    return pl.DataFrame({"t_s": grid, "arrived_bytes": np.sum(whole, axis=0)})
 
 
 def means(arrived: pl.DataFrame, window_s: float) -> pl.DataFrame:

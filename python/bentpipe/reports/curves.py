@@ -26,8 +26,8 @@ def looks(found: Sample, algorithm: str) -> dict[str, Any]:
     """Colour and marker of an algorithm; a second of one name has its colour by its place."""
     own = found.ids[algorithm]
     same = [name for name in found.algorithms if found.ids[name] == own]
-    style = registry.style(own)
-    return {"marker": style["marker"], "colour": style["colour"] if algorithm == same[0] else ""}
+    colour = registry.colours(found.ids[name] for name in found.algorithms)[own]
+    return {"marker": registry.style(own)["marker"], "colour": colour if algorithm == same[0] else ""}
 
 
 def against(page: Page, found: Sample, parameter: Parameter) -> None:

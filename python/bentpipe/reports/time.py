@@ -53,6 +53,7 @@ def over_time(page: Page, stored: Stored, found: Sample) -> None:
     curves: dict[str, Choices] = {name: {} for name in ("goodput", *(column for column, *_ in _DRAWN))}
     window, cut = 0.0, False
     names = _names(stored)
+    colours = registry.colours(found.ids[name] for name in found.algorithms)
     for choice, some in kept:
         drawn: dict[str, list[Curve]] = {name: [] for name in curves}
         seen: dict[str, int] = {}
@@ -68,7 +69,7 @@ def over_time(page: Page, stored: Stored, found: Sample) -> None:
                 if sum(seen.values()) + len(seen) > FLOWS:
                     cut = True
                     continue
-                colour = registry.style(found.ids[algorithm])["colour"]
+                colour = colours[found.ids[algorithm]]
                 label = algorithm if nth == 0 else f"{algorithm} ({nth + 1})"
                 mean = rates.means(arrived[str(of)], rates.window(result))
                 goodput = mean["t_s"].to_list(), (mean["goodput_bps"] * 1e-6).to_list()

@@ -1,9 +1,11 @@
-"""A sweep on disk: `sweep.json`, and the tables `flows`, `links`, `traces` and `failed` as Parquet files.
+"""A sweep on disk: `sweep.json`, and its tables as Parquet files.
 
     DIR/sweep.json              the axes, the columns with their types and units, the seeds
     DIR/flows/*.parquet         a row for each flow and run: the keys, run, seed, the columns of Result.flows
     DIR/links/*.parquet         a row for each direction of a link and run
     DIR/traces/*.parquet        the flows over time, of a sweep that keeps traces
+    DIR/link_traces/*.parquet   the links over time, likewise
+    DIR/transfers/*.parquet     the transfers of applications, likewise
     DIR/failed/*.parquet        a row for each run that failed, with its error
     DIR/parts/*.json            the files that belong together (store.py)
 
@@ -12,6 +14,7 @@ All files of a table have the same columns and types, so every reader of Parquet
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import time
@@ -26,6 +29,7 @@ from bentpipe.sweeps.engine import TABLES, Clock, Interrupted, Runs, Tables
 from bentpipe.sweeps.execution import Ran
 from bentpipe.sweeps.fingerprint import simulator_hash
 from bentpipe.sweeps.store import PARTS, WHOLE, Shard, Store, StoredRun, read_table
+from bentpipe.sweeps.vary import put_at
 
 if TYPE_CHECKING:
     import polars as pl
@@ -224,6 +228,17 @@ def about(place: Path) -> dict[str, Any]:
     if version != VERSION:
         raise _core.ScenarioError(f"{place}: this program reads version {VERSION}, not {version}")
     return found
+
+
+def scenario_of(about: Mapping[str, Any], run: int) -> dict[str, Any]:
+    """The scenario of a run of a dataset, by its description: the base, with the values of its point."""
+    table: dict[str, Any] = copy.deepcopy(about.get("scenario") or {})
+    point = run % int(about.get("points", 1))
+    for axis in reversed(about.get("vary", [])):  # the last axis changes first
+        point, at = divmod(point, len(axis["values"]))
+        for key, value in zip(axis["keys"], axis["values"][at], strict=True):
+            put_at(table, key, value)
+    return table
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

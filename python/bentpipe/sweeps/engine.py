@@ -25,12 +25,28 @@ if TYPE_CHECKING:
 BATCH = 32
 #: Time that the engine waits for a run before it does other work, s.
 WAIT_S = 0.1
-TABLES = ("flows", "links", "traces", "failed")
-"""The tables of a sweep: a row per flow and run, link direction and run, sample, and failed run."""
+TABLES = ("flows", "links", "traces", "link_traces", "transfers", "failed")
+"""The tables of a sweep: a row per flow and run, link direction and run, sample of a flow, sample of a link,
+transfer of an application, and failed run."""
 
-_TRACE = {"t_s": "Float64", "flow": "String"}
-_TRACE |= dict.fromkeys(("cwnd", "ssthresh", "in_flight", "srtt_s", "rtt_s"), "Float64")
-_TRACE |= dict.fromkeys(("delivered_bytes", "retransmitted_packets"), "UInt64")
+_RECORDED: Mapping[str, Mapping[str, str]] = {
+    "traces": {
+        "t_s": "Float64",
+        "flow": "String",
+        **dict.fromkeys(("cwnd", "ssthresh", "in_flight", "srtt_s", "rtt_s"), "Float64"),
+        **dict.fromkeys(("delivered_bytes", "retransmitted_packets"), "UInt64"),
+    },
+    "link_traces": {
+        "t_s": "Float64",
+        "link": "String",
+        **dict.fromkeys(("queue_packets", "delivered_packets", "dropped_packets", "dropped_queue"), "UInt64"),
+        "rate_bps": "UInt64",
+        "delay_s": "Float64",
+        "handovers": "UInt64",
+    },
+    "transfers": {"flow": "String", "start_s": "Float64", "bytes": "UInt64", "completion_s": "Float64"},
+}
+"""The columns of the tables of what scenarios record, and their types."""
 
 Types = Mapping[str, type[Key]]
 """The type of each key: bool, int, float or str."""
@@ -67,6 +83,16 @@ class Runs:
     def traces(self) -> pl.DataFrame:
         """The flows over time, as `Result.trace` has them, of cases whose traces are kept."""
         return self._load("traces")
+
+    @cached_property
+    def link_traces(self) -> pl.DataFrame:
+        """The links over time, as `Result.link_trace` has them, likewise."""
+        return self._load("link_traces")
+
+    @cached_property
+    def transfers(self) -> pl.DataFrame:
+        """The transfers of applications, as `Result.transfers` has them, likewise."""
+        return self._load("transfers")
 
     @cached_property
     def failed(self) -> pl.DataFrame:
@@ -184,15 +210,14 @@ class Tables:
         done = [(case, ran, ran.result) for case, ran in over if ran.error is None]
         failed = [(case, ran) for case, ran in over if ran.error is not None]
         named = self._named_runs([(case, ran) for case, ran, _ in done])
-        traces = [
-            self._trace(named[i], ran.trace) for i, (_, ran, _) in enumerate(done) if ran.trace is not None
-        ]
         errors = pl.DataFrame({"error": [ran.error for _, ran in failed]}, schema={"error": pl.String})
         flows, links = [result["flows"] for *_, result in done], [result["links"] for *_, result in done]
         return {
             "flows": self._joined(named, flows, flow_frame),
             "links": self._joined(named, links, link_frame),
-            "traces": pl.concat(traces) if traces else self._trace(named[:0], None),
+            "traces": self._recorded("traces", named, [ran.trace for _, ran, _ in done]),
+            "link_traces": self._recorded("link_traces", named, [ran.link_trace for _, ran, _ in done]),
+            "transfers": self._recorded("transfers", named, [ran.transfers for _, ran, _ in done]),
             "failed": pl.concat([self._named_runs(failed), errors], how="horizontal"),
         }
 
@@ -239,15 +264,20 @@ class Tables:
         made = made.rename({name: f"result_{name}" for name in made.columns if name in named.columns})
         return pl.concat([named[index], made], how="horizontal")
 
-    def _trace(self, named: pl.DataFrame, trace: pl.DataFrame | None) -> pl.DataFrame:
+    def _recorded(
+        self, table: str, named: pl.DataFrame, of_runs: Sequence[pl.DataFrame | None]
+    ) -> pl.DataFrame:
+        """A table of what the scenarios record, of the runs that keep it."""
         import polars as pl
 
-        if trace is None:
-            types = {name: getattr(pl, kind) for name, kind in _TRACE.items()}
-            trace = pl.DataFrame(schema=types)
-        trace = trace.select(*_TRACE)
-        trace = trace.rename({name: f"result_{name}" for name in trace.columns if name in named.columns})
-        return pl.concat([named[[0] * trace.height], trace], how="horizontal")
+        types = {name: getattr(pl, kind) for name, kind in _RECORDED[table].items()}
+        kept = [(i, of) for i, of in enumerate(of_runs) if of is not None]
+        # A run without such rows has no columns either.
+        rows = [(named[[i] * of.height], of.select(*types).cast(types)) for i, of in kept if of.height]  # type: ignore[arg-type]
+        heads = pl.concat([head for head, _ in rows] or [named[:0]])
+        frame = pl.concat([some for _, some in rows] or [pl.DataFrame(schema=types)])
+        frame = frame.rename({name: f"result_{name}" for name in frame.columns if name in named.columns})
+        return pl.concat([heads, frame], how="horizontal")
 
 
 def in_memory(types: Types, total: int, over: Mapping[int, tuple[Case, Ran]]) -> Runs:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 from bentpipe import _core
 from bentpipe.result import named
 from bentpipe.sweeps.case import Case, Key
+from bentpipe.watchdog import watched
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,6 +61,8 @@ class Ran:
     trace: pl.DataFrame | None = None
     #: The trace of the links, if the case keeps it and its scenario records links.
     link_trace: pl.DataFrame | None = None
+    #: The transfers of applications, if the case keeps traces and its scenario records them.
+    transfers: pl.DataFrame | None = None
     #: The result of `RunBatch.measure`.
     measures: Mapping[str, Key] = field(default_factory=dict)
     #: Processor time of the run and of its measures, s; 0 if threads share a process.
@@ -355,7 +358,8 @@ def run_batch(tell: Callable[[Ran], None], batch: RunBatch) -> None:
 def run_case(number: int, case: Case, measure: Measure | None = None) -> Ran:
     """Runs one case in this process."""
     began = time.process_time()
-    over = _told(number, case, measure, lambda: _core.run(case.text, dict(case.controllers) or None))
+    with watched(case.controllers.values()):
+        over = _told(number, case, measure, lambda: _core.run(case.text, dict(case.controllers) or None))
     return replace(over, cpu_s=time.process_time() - began)
 
 
@@ -383,6 +387,15 @@ def link_frame(raw: _core.RawResult) -> pl.DataFrame:
     return _named_rows(raw.link_trace(), "link", raw.link_names)
 
 
+def transfer_frame(raw: _core.RawResult) -> pl.DataFrame:
+    """The transfers of applications as a frame, as `Result.transfers` has them."""
+    import polars as pl
+
+    flows = [flow["name"] for flow in json.loads(raw.json)["flows"]]
+    frame = _named_rows(raw.transfers(), "flow", flows)
+    return frame.with_columns(pl.col("completion_s").fill_nan(None))
+
+
 def _named_rows(columns: Mapping[str, Any], key: str, names: Sequence[str]) -> pl.DataFrame:
     import polars as pl
 
@@ -408,6 +421,7 @@ def _told(number: int, case: Case, measure: Measure | None, run: Callable[[], _c
         record = case.scenario.get("record") or {}
         trace = trace_frame(raw) if record and (measure or case.keep_trace) else None
         links = link_frame(raw) if case.keep_trace and record.get("links") else None
+        transfers = transfer_frame(raw) if case.keep_trace and record.get("transfers") else None
         report = raw.json
         result = json.loads(report) if measure is not None else {}
         found = measure(case, result, trace) if measure is not None else {}
@@ -416,4 +430,4 @@ def _told(number: int, case: Case, measure: Measure | None, run: Callable[[], _c
             traceback.print_exc()
         return Ran(number, error=one_line(failure), failure=failure)
     kept = trace if case.keep_trace else None
-    return Ran(number, report, trace=kept, link_trace=links, measures=found, raw=raw)
+    return Ran(number, report, trace=kept, link_trace=links, transfers=transfers, measures=found, raw=raw)

@@ -20,7 +20,17 @@ from bentpipe.source import Source
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.engine import Types
 from bentpipe.sweeps.fingerprint import Fingerprints, run_key, simulator_hash
-from bentpipe.sweeps.vary import Column, SweepAxis, axes, axis_of_text, column, value_at, value_of, words
+from bentpipe.sweeps.vary import (
+    Column,
+    SweepAxis,
+    axes,
+    axis_of_text,
+    chosen,
+    column,
+    value_at,
+    value_of,
+    words,
+)
 
 MOST_RUNS = 100_000_000
 """Runs of one sweep."""
@@ -103,6 +113,22 @@ class Plan(Sequence[Case]):
         text = json.dumps(scenario["flow"])
         used = {name: cls for name, cls in self._controllers.items() if f'"python:{name}"' in text}
         return Case(self.keys(point), scenario, self.traces, controllers=used)
+
+    def at(self, text: str) -> Scenario:
+        """The scenario of one run, that of the point "cc=cubic, loss=1e-5" and the first seed.
+
+        Raises:
+            ScenarioError: there is no such point.
+        """
+        indices, sizes = chosen(self.axes, text), [len(axis.rows) for axis in self.axes]
+        case = self[int(np.ravel_multi_index(indices, sizes)) if sizes else 0]
+        found = Scenario.from_dict(case.scenario)
+        for flow in found.flows:
+            name = flow.cc["name"] if isinstance(flow.cc, Mapping) else flow.cc
+            own = case.controllers.get(str(name).removeprefix("python:"))
+            if own is not None:
+                flow.cc = {**flow.cc, "name": own} if isinstance(flow.cc, Mapping) else own
+        return found
 
     def keys(self, point: int) -> dict[str, Key]:
         """The columns of a point."""

@@ -11,8 +11,12 @@ from typing import Any
 import polars as pl
 
 from bentpipe._core import ScenarioError
-from bentpipe.result import Result, read_about
+from bentpipe.result import Result, nested, read_about
 from bentpipe.sweeps import dataset
+from bentpipe.units import seconds
+
+_TABLES = ("flows", "links", "traces", "failed", "link_traces", "transfers")
+"""The tables of `Stored`."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class Stored:
     about: dict[str, Any] = field(default_factory=dict)
     results: dict[int, Result] = field(default_factory=dict)
     apart: bool = False
+    link_traces: pl.DataFrame = field(default_factory=pl.DataFrame)
+    transfers: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @property
     def keys(self) -> list[str]:
@@ -45,17 +51,25 @@ class Stored:
         return parts
 
     def result(self, run: int) -> Result:
-        """A run with its trace, as far as the tables have it: a run of a dataset has no traces of links."""
+        """A run with its scenario and what it recorded, as far as the tables have it."""
         if run in self.results:
             return self.results[run]
-        flows, links, trace = (
+        flows, links, *recorded = (
             _own_names(frame.filter(run=run)) if frame.width else pl.DataFrame()
-            for frame in (self.flows, self.links, self.traces)
+            for frame in (self.flows, self.links, self.traces, self.link_traces, self.transfers)
         )
-        of = [part for part in self.parts if part.get("first_run", 0) <= run]
-        scenario = of[-1].get("scenario") or {}  # with the varied keys of the base
-        about = {"flows": flows.to_dicts(), "links": links.to_dicts()}
-        return Result.of_tables(scenario, about, {"trace": trace, "link_trace": pl.DataFrame()})
+        of = [part for part in self.parts if part.get("first_run", 0) <= run][-1]
+        scenario = dataset.scenario_of(of, run - of.get("first_run", 0))
+        seed = int(self.flows.filter(run=run)["seed"][0])
+        about = {
+            "seed": seed,
+            "simulated_s": seconds(str(scenario.get("duration", "0 s")), "duration"),
+            "flows": [nested(row) for row in flows.to_dicts()],
+            "links": links.to_dicts(),
+            "warnings": [],
+        }
+        names = ("trace", "link_trace", "transfers")
+        return Result.of_tables(scenario, about, dict(zip(names, recorded, strict=True)))
 
 
 def read(places: Sequence[Path]) -> Stored:
@@ -85,7 +99,8 @@ def read(places: Sequence[Path]) -> Stored:
 def _read(place: Path) -> Stored:
     if (place / "sweep.json").is_file():
         runs = dataset.read(place)
-        return Stored([place], runs.flows, runs.links, runs.traces, runs.failed, dataset.about(place))
+        tables: dict[str, Any] = {name: getattr(runs, name) for name in _TABLES}
+        return Stored([place], about=dataset.about(place), **tables)
     if (place / "run.json").is_file():
         return _result(place)
     if not place.exists():
@@ -104,16 +119,25 @@ def _result(place: Path) -> Stored:
     def named(frame: pl.DataFrame) -> pl.DataFrame:
         return frame.select(number, seed, pl.all()) if frame.width else frame
 
-    trace = (
-        result.trace.with_columns(pl.col("flow").cast(pl.String)) if result.trace.width else pl.DataFrame()
-    )
+    def recorded(frame: pl.DataFrame) -> pl.DataFrame:
+        return named(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
+
     about = {
         "scenario": result.scenario,
         "warnings": result.json["warnings"],
         "version": read_about(place)["version"],
     }
-    tables = named(result.flows), named(result.links), named(trace), pl.DataFrame()
-    return Stored([place], *tables, about, {0: result})
+    return Stored(
+        [place],
+        named(result.flows),
+        named(result.links),
+        recorded(result.trace),
+        pl.DataFrame(),
+        about,
+        {0: result},
+        link_traces=recorded(result.link_trace),
+        transfers=recorded(result.transfers),
+    )
 
 
 def _own_names(frame: pl.DataFrame) -> pl.DataFrame:
@@ -130,8 +154,8 @@ def _named(one: Stored, place: Path, places: Sequence[Path]) -> Stored:
     def named(frame: pl.DataFrame) -> pl.DataFrame:
         return frame.select(name, pl.all().exclude("directory")) if frame.height else pl.DataFrame()
 
-    flows, links, traces, failed = map(named, (one.flows, one.links, one.traces, one.failed))
-    return replace(one, flows=flows, links=links, traces=traces, failed=failed)
+    tables: dict[str, Any] = {table: named(getattr(one, table)) for table in _TABLES}
+    return replace(one, **tables)
 
 
 def _joined(found: Sequence[Stored]) -> Stored:
@@ -143,7 +167,7 @@ def _joined(found: Sequence[Stored]) -> Stored:
         runs = [frame["run"].max() for frame in (one.flows, one.failed) if frame.height]
         frames = [
             frame.with_columns(pl.col("run") + first) if frame.height else frame
-            for frame in (one.flows, one.links, one.traces, one.failed)
+            for frame in (getattr(one, table) for table in _TABLES)
         ]
         numbered.append(frames)
         firsts.append(first)
@@ -159,15 +183,15 @@ def _joined(found: Sequence[Stored]) -> Stored:
         there = [key for key in keys if key in whole.columns]
         return whole.select(*there, pl.all().exclude(there))
 
-    flows, links, traces, failed = (table(nth) for nth in range(4))
+    tables: dict[str, Any] = {name: table(nth) for nth, name in enumerate(_TABLES)}
     places = [place for one in found for place in one.places]
     about = {"parts": [{**one.about, "first_run": n} for one, n in zip(found, firsts, strict=True)]}
     alone = all(one.results for one in found)
     if alone and _alike([one.about["scenario"] for one in found]):
         # The algorithms and the seeds make the names of the directories redundant.
-        flows, links, traces = (t.drop("directory", strict=False) for t in (flows, links, traces))
+        tables = {name: frame.drop("directory", strict=False) for name, frame in tables.items()}
         alone = False
-    return Stored(places, flows, links, traces, failed, about, results, alone)
+    return Stored(places, about=about, results=results, apart=alone, **tables)
 
 
 def _alike(scenarios: Sequence[dict[str, Any]]) -> bool:

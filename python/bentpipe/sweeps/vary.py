@@ -29,6 +29,8 @@ from bentpipe._core import ScenarioError, key_parts
 from bentpipe.sweeps.case import Key
 from bentpipe.units import TABLES
 
+#: Values of an axis that a message names.
+_SHOWN = 8
 #: Points of one axis.
 MOST_POINTS = 100_000
 _EXAMPLE = '["10 ms", "100 ms"], { log = [1e-6, 1e-3], points = 7 } or { lin = [1, 3], points = 5 }'
@@ -345,3 +347,66 @@ def _member(table: Any, parts: Sequence[str]) -> Any:
         else:
             return None
     return table
+
+
+def chosen(axes_: Sequence[SweepAxis], text: str) -> list[int]:
+    """The values that "cc=cubic, loss=1e-5" chooses: of each axis the number of one.
+
+    A key may be cut to a part that means it alone: "loss" for link.sat.loss.rate. An axis of one value needs
+    none.
+
+    Raises:
+        ScenarioError: a key or a value is none of these, or an axis has several values and none is chosen.
+    """
+    where, wanted = f"--point {text}", dict[str, Any]()
+    for part in filter(None, map(str.strip, _split(text))):
+        key, equals, value = map(str.strip, part.partition("="))
+        keys = [one for axis in axes_ for one in axis.keys]
+        near = [one for one in keys if key == one] or [one for one in keys if key in one.split(".")]
+        if not equals or len(near) != 1:
+            how = f"{key} means {' and '.join(near)}" if near else f"no axis is called {key!r}"
+            known = f"there are {', '.join(keys)}" if keys else "nothing varies here"
+            raise ScenarioError(f"{where}: {how}; write KEY=VALUE, {known}")
+        wanted[near[0]] = value
+    found = []
+    for axis in axes_:
+        given = [(at, key) for at, key in enumerate(axis.keys) if key in wanted]
+        fits = [
+            nth for nth, row in enumerate(axis.rows) if all(_same(row[at], wanted[key]) for at, key in given)
+        ]
+        if len(fits) != 1:
+            what = "has no such value" if not fits else "has several values"
+            shown = "; ".join(", ".join(map(words, row)) for row in axis.rows[:_SHOWN])
+            more = f" and {len(axis.rows) - _SHOWN} more" if len(axis.rows) > _SHOWN else ""
+            raise ScenarioError(f"{where}: {' with '.join(axis.keys)} {what}: choose one of {shown}{more}")
+        found.append(fits[0])
+    return found
+
+
+def _same(value: Any, text: str) -> bool:
+    """Whether a value of an axis is the one that a text gives: "10 ms" is "10ms", 1e-5 is 0.00001."""
+    given = value_of(text)
+    if given == value or words(value) == text or str(value) == text:
+        return True
+    one, other = quantity(value), quantity(given)
+    if one is not None and other is not None:
+        return one[1] == other[1] and math.isclose(float(one[0]), float(other[0]), rel_tol=1e-3)
+    return False
+
+
+def put_at(table: Any, key: str, value: Any) -> None:
+    """Sets the value at a dotted key of a scenario, and makes the tables on its way; "*" is every item."""
+    first, _, rest = key.partition(".")
+    first = first.strip().strip('"')
+    items: list[Any] = list(table) if isinstance(table, dict) and first == "*" else [first]
+    if isinstance(table, list):
+        items = list(range(len(table))) if first == "*" else [int(first)] if first.isdigit() else []
+        if not items and table:  # a list of one loss model equals that model
+            put_at(table[0], key, value)
+    for item in items:
+        if not rest:
+            table[item] = value
+            continue
+        if isinstance(table, dict) and not isinstance(table.get(item), dict | list):
+            table[item] = {}
+        put_at(table[item], rest, value)
