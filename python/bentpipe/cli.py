@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +27,6 @@ from bentpipe.verbs import (
     FirstSeed,
     Flows,
     Json,
-    PcapAt,
     PcapWhole,
     Per,
     Rtt,
@@ -225,6 +225,10 @@ def run_verb(
         ),
     ],
     set_: Set = None,
+    point: Annotated[
+        str | None,
+        option("VALUES", 'One point of a file with vary: "cc=cubic, loss=1e-5". Keys may be cut short.'),
+    ] = None,
     seed: Seed = None,
     cc: Annotated[
         str | None,
@@ -240,7 +244,14 @@ def run_verb(
         Path | None,
         option("FILE", "Write the packets there, for Wireshark and its like; - for standard output."),
     ] = None,
-    pcap_at: PcapAt = "sender",
+    pcap_at: Annotated[
+        list[str] | None,
+        option(
+            "PLACE",
+            'Where they are seen: "sender" (the default), "receiver", or a link. Repeatable: a file for '
+            "each, packets-sat.pcapng beside packets.pcapng.",
+        ),
+    ] = None,
     pcap_whole: PcapWhole = False,
     json: Json = False,
 ) -> None:
@@ -250,13 +261,16 @@ def run_verb(
     from bentpipe.runs import Capture, run
     from bentpipe.source import STDIN
 
-    if pcap is None and (pcap_at != "sender" or pcap_whole):
+    if pcap is None and (pcap_at or pcap_whole):
         raise _core.ScenarioError("--pcap-at and --pcap-whole say how to capture; add --pcap FILE")
     piped = str(pcap) == STDIN
     if piped and json:
         raise _core.ScenarioError("--pcap - and --json would both write to standard output; give one a file")
+    places = list(dict.fromkeys(pcap_at or ["sender"]))
+    if piped and len(places) > 1:
+        raise _core.ScenarioError("--pcap - writes one capture; give --pcap FILE for those of several places")
     times = [f"duration={for_}"] if for_ is not None else []
-    scenario = _scenario(file, [*(set_ or []), *times], cc)
+    scenario = _scenario(file, [*(set_ or []), *times], cc, point)
     old = None
     if out is not None:
         if pcap is not None and not piped and pcap.resolve().is_relative_to(out.resolve()):
@@ -269,17 +283,33 @@ def run_verb(
     with ExitStack() as held:
         if piped:
             pcap = Path(held.enter_context(TemporaryDirectory())) / "packets.pcapng"
-        capture = None if pcap is None else Capture(pcap, pcap_at, pcap_whole)
+        captures = (
+            []
+            if pcap is None
+            else [
+                Capture(pcap if i == 0 else _beside(pcap, place), place, pcap_whole)
+                for i, place in enumerate(places)
+            ]
+        )
+        for capture in captures[1:]:  # a capture changes no result, and each run has one
+            with terminal.Bar(f"packets at {capture.at}") as bar:
+                run(scenario, seed, pcap=capture, progress=bar)
         with terminal.Bar(scenario.title or file) as bar:
-            result = run(scenario, seed, pcap=capture, progress=bar)
+            result = run(scenario, seed, pcap=captures[0] if captures else None, progress=bar)
         if piped and pcap is not None:
             terminal.copy(pcap)
-            pcap = None
+            captures = []
             held.enter_context(redirect_stdout(sys.stderr))  # messages do not mix with the packets
-        _show_run(result, out, pcap, old, json=json)
+        written = [Path(capture.path) for capture in captures]
+        _show_run(result, out, written, old, json=json)
 
 
-def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | None, *, json: bool) -> None:
+def _beside(pcap: Path, place: str) -> Path:
+    """The file of a further place of a capture."""
+    return pcap.with_stem(f"{pcap.stem}-{re.sub(r'[^A-Za-z0-9._-]', '-', place)}")
+
+
+def _show_run(result: Result, out: Path | None, pcap: Sequence[Path], old: str | None, *, json: bool) -> None:
     """Writes a result and shows it; reports the place, and the result that was replaced."""
     from bentpipe.tables import show_run
 
@@ -293,11 +323,11 @@ def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | No
     if out is not None:
         before = "" if old is None else f", in place of {terminal.named(old)}"
         terminal.line(f"written to {terminal.plain(str(out))}{before}")
-    if pcap is not None:
-        terminal.line(f"written to {terminal.plain(str(pcap))}")
+    for file in pcap:
+        terminal.line(f"written to {terminal.plain(str(file))}")
 
 
-def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
+def _scenario(file: str, set_: list[str], cc: str | None, point: str | None) -> Scenario:
     """The scenario that the options of `run` describe."""
     from bentpipe._core import ScenarioError
     from bentpipe.controller import named_algorithm
@@ -311,14 +341,20 @@ def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
             f"{file} holds an emulation, and its programs cannot be simulated; run a scenario, or see its "
             f"link: bentpipe plot queue {file} -o queue.svg"
         )
-    scenario = Scenario.from_dict(source.load(changed, own=True))
+    if point is None:
+        scenario = Scenario.from_dict(source.load(changed, own=True))
+    else:
+        from bentpipe.sweeps.plan import Plan
+
+        scenario = Plan(file, overrides=changed).at(point)
     if cc is not None:
         algorithm = named_algorithm(cc)
         for flow in scenario.flows:
             if not is_datagrams(flow.traffic):
                 flow.cc = algorithm
     # A title such as "one Reno flow over GEO" is that of the file.
-    words = [f"cc = {cc}"] if cc is not None else []
+    words = [point] if point else []
+    words += [f"cc = {cc}"] if cc is not None else []
     words += [f"{key} = {value}" for key, value in changed if key.startswith("flow.")]
     if words and scenario.title and "title" not in dict(changed):
         scenario.title += f", with {', '.join(words)}"
@@ -534,6 +570,9 @@ def main() -> None:
         if not word.isprintable() and any("\udc80" <= letter <= "\udcff" for letter in word):
             terminal.error(f"argument {number}, {ascii(word)}, is not text in UTF-8")
             sys.exit(2)
+    if sys.argv[1:2] not in (["emulate"], ["kernel"]):  # which hand their environment to programs
+        # It draws files alone, and that of a notebook's kernel may name a backend that is not here.
+        os.environ.pop("MPLBACKEND", None)
     try:
         application(sys.argv[1:2])(prog_name="bentpipe")
     except KeyboardInterrupt:  # before or after the verb itself

@@ -247,11 +247,12 @@ def guarded_output() -> Iterator[None]:
 class Bar:
     """A progress bar on standard error, if that is a terminal and the work lasts more than half a second.
 
-    Without a terminal, kinds of work report each new stage as a line, and their state each minute.
+    Without a terminal, work of more than ten seconds reports its state as a line, then each minute; kinds of
+    work report each new stage, too.
     """
 
     _AFTER_S = 0.5
-    _EVERY_S = 60.0
+    _FIRST_S, _EVERY_S = 10.0, 60.0
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -264,7 +265,8 @@ class Bar:
         self._lock = Lock()
         self._ended = False
         self._stage = ""
-        self._last_line = time.monotonic()
+        self._began = time.monotonic()
+        self._last_line = self._began + self._FIRST_S - self._EVERY_S
 
     def __enter__(self) -> Self:
         if self._wanted:
@@ -282,6 +284,9 @@ class Bar:
     def __call__(self, done: float, total: float = 1.0) -> None:
         """Takes the share of the whole that is done."""
         self._done, self._total = done, total
+        if 0 < done < total:
+            left = (time.monotonic() - self._began) * (total / done - 1)
+            self.report(self._stage, f"{named(self._what)}: {done / total:.0%}, {_clock(left)} left")
         with self._lock:
             if self._shown is not None:
                 self._shown.update(self._shown.task_ids[0], completed=done, total=total)

@@ -350,6 +350,8 @@ def test_the_exit_status_is_the_commands(sat):
     quiet = verb(sat, "-q", "--json", "--", "true")
     assert (quiet.returncode, quiet.stderr) == (0, "")
     assert json.loads(quiet.stdout)["forward"]["read_packets"] == 0
+    failed = verb(sat, "-q", "--json", "--", "sh", "-c", "exit 7")
+    assert json.loads(failed.stdout)["exit_status"] == failed.returncode == 7
     ended = verb(sat, "--for", "300 ms", "--", "sleep", "60")
     assert ended.returncode == 143
 

@@ -139,7 +139,9 @@ def test_the_verb_says_how_programs_have_sent(sat: Path) -> None:
 def test_with_json_standard_output_is_the_report_s_alone(sat: Path, tmp_path: Path) -> None:
     script = 'echo "{"; echo from the command >&2; ping -q -c 1 $BENTPIPE_PEER'
     done = verb(sat, "--json", "--", "sh", "-c", script)
-    assert json.loads(done.stdout)["kept_time"] in (True, False)
+    report = json.loads(done.stdout)
+    assert report["kept_time"] in (True, False)
+    assert (report["program"], report["exit_status"]) == (["sh", "-c", script], 0)
     assert "{\nfrom the command\nPING" in done.stderr
     out = tmp_path / "report.json"
     done = verb(sat, "--out", out, "--", "sh", "-c", script)

@@ -24,6 +24,7 @@ from bentpipe import _core
 from bentpipe._core import ScenarioError
 from bentpipe.kernel import agent, attach, machine, records, routes
 from bentpipe.kernel.choice import Choice, choose, kernel_name
+from bentpipe.kernel.commands import receives
 from bentpipe.kernel.running import run
 from bentpipe.registry import controllers
 
@@ -508,3 +509,23 @@ def test_a_record_that_is_not_what_its_folder_says_is_not_believed(tmp_path, mon
     assert [record.choice.name for record in records.records()] == ["bp_star"]
     os.chown(tmp_path / "bp_star" / "record.json", 65534, 65534)
     assert records.records() == []
+
+
+def test_an_algorithm_at_the_receiving_end_is_said_to_do_nothing() -> None:
+    said = receives("bp_hybla", (5_000_000, 1_000), (8_100_000, 90_000))
+    assert "received 3.10 MB and sent 0.0890 MB" in said and "does nothing" in said
+    assert receives("bp_hybla", (0, 0), (8_000_000, 8_000_000)) == ""  # both ends are here
+    assert receives("bp_hybla", (0, 0), (90_000, 8_000_000)) == receives("bp_hybla", (0, 0), (900, 0)) == ""
+
+
+def test_the_bytes_of_this_network_are_counted() -> None:
+    before = machine.octets()
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as here,
+    ):
+        here.bind(("127.0.0.1", 0))
+        for _ in range(20):
+            there.sendto(bytes(1000), here.getsockname())
+    came, went = (now - then for now, then in zip(machine.octets(), before, strict=True))
+    assert came >= 20_560 and went >= 20_560  # with 28 bytes of headers each

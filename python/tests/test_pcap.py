@@ -249,3 +249,17 @@ def test_a_subflow_that_brings_the_end_of_a_connection_counts_its_bytes(tmp_path
     )
     assert not any(acked or lost for acked, lost, *_ in rows)
     assert sum(int(size) for *_, size, _ in rows) == 8597
+
+
+def test_several_places_have_a_file_each(scenario_file, cli, tmp_path):
+    file = tmp_path / "packets.pcapng"
+    done = cli("run", scenario_file, "--pcap", file, "--pcap-at", "receiver", "--pcap-at", "sat")
+    assert done.exit_code == 0 and f"written to {tmp_path / 'packets-sat.pcapng'}" in done.stdout.replace(
+        "\n", ""
+    )
+    for place, written in (("receiver", file), ("sat", tmp_path / "packets-sat.pcapng")):
+        alone = tmp_path / f"alone-{place}.pcapng"
+        assert cli("run", scenario_file, "--pcap", alone, "--pcap-at", place).exit_code == 0
+        assert alone.read_bytes() == written.read_bytes()
+    both = cli("run", scenario_file, "--pcap", "-", "--pcap-at", "receiver", "--pcap-at", "sat")
+    assert both.exit_code == 2 and "give --pcap FILE" in both.stderr

@@ -350,3 +350,12 @@ def test_a_hundred_thousand_runs_are_drawn(window, tmp_path) -> None:
       return 4 * n / data.length;
     })()"""
     assert window.run(inked) > 0.2
+
+
+def test_a_report_is_a_page_whatever_the_name_asks_for(swept, cli, tmp_path):
+    for name in ("x.pdf", "x.tex", "x"):
+        done = cli("report", swept, "-o", tmp_path / name)
+        assert done.exit_code == 2 and "ends in .html; a browser prints it as PDF" in " ".join(
+            done.stderr.split()
+        )
+        assert not (tmp_path / name).exists()

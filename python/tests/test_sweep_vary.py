@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import bentpipe as bp
 from bentpipe import _core
 from bentpipe.controller import load_controller
 from bentpipe.plain import toml
@@ -280,3 +282,77 @@ def test_a_controller_without_source_runs_in_memory_only(scenario_file: Path, tm
     assert run_plan(plan).flows.height == 1
     with pytest.raises(_core.ScenarioError, match="Mine has no source"):
         run_plan(plan, tmp_path / "out")
+
+
+SWEPT = """
+duration = "5 s"
+seeds = [7, 9]
+[link.sat]
+rate = "4 Mbit/s"
+delay = "40 ms"
+queue = { kind = "drop-tail", limit = "1 bdp" }
+loss = { kind = "packet-error", rate = 0 }
+[[flow]]
+cc = "reno"
+path = ["sat"]
+[vary]
+"flow.0.cc" = ["cubic", "my.py:Mine"]
+"link.sat.loss.rate" = [1e-5, 1e-3]
+[[vary.zip]]
+"link.sat.delay" = ["10 ms", "100 ms"]
+"link.sat.queue.limit" = ["1 bdp", "20 packets"]
+"""
+MINE = """
+import bentpipe as bp
+
+class Mine(bp.Controller):
+    def on_ack(self, flow, ack):
+        self.cwnd = 20
+
+    def on_congestion(self, flow, why):
+        pass
+"""
+
+
+@pytest.fixture
+def swept(tmp_path):
+    (tmp_path / "my.py").write_text(MINE)
+    (tmp_path / "swept.toml").write_text(SWEPT)
+    return tmp_path / "swept.toml"
+
+
+def test_run_plays_one_point_of_a_sweep(swept, cli, tmp_path):
+    bp.sweep(swept, out=tmp_path / "all")
+    rows = pl.read_parquet(tmp_path / "all" / "flows" / "*.parquet")
+    for cc, loss, delay in (("cubic", 1e-3, "10ms"), ("my.py:Mine", 1e-5, "100 ms")):
+        done = cli("run", swept, "--point", f"cc={cc}, loss={loss:f}, delay={delay}", "--json")
+        assert done.exit_code == 0, done.stderr
+        alone = json.loads(done.stdout)
+        seconds = 0.01 if delay == "10ms" else 0.1
+        here = (pl.col("link.sat.loss.rate") == loss) & (pl.col("link.sat.delay_s") == seconds)
+        row = rows.filter(here, pl.col("seed") == 7, pl.col("flow.0.cc") == cc.rpartition(":")[2])
+        assert alone["seed"] == 7 and row["goodput_bps"].to_list() == [alone["flows"][0]["goodput_bps"]]
+
+
+@pytest.mark.parametrize(
+    ("point", "said"),
+    [
+        (
+            "cc=cubic, loss=1e-3",
+            "link.sat.delay with link.sat.queue.limit has several values: choose one of 10 ms",
+        ),
+        ("cc=bbr, loss=1e-3, delay=10ms", "flow.0.cc has no such value: choose one of cubic; my.py:Mine"),
+        ("sat=3", "sat means link.sat.loss.rate and link.sat.delay and link.sat.queue.limit"),
+        ("mss=9", "no axis is called 'mss'; write KEY=VALUE, there are flow.0.cc, link.sat.loss.rate"),
+        ("cc", "write KEY=VALUE"),
+    ],
+)
+def test_a_point_that_is_none_is_refused(swept, cli, point, said):
+    done = cli("run", swept, "--point", point)
+    assert done.exit_code == 2 and said in " ".join(done.stderr.split())
+
+
+def test_a_scenario_without_axes_has_no_points(scenario_file, swept, cli):
+    done = cli("run", scenario_file, "--point", "cc=bbr")
+    assert done.exit_code == 2 and "nothing varies here" in done.stderr
+    assert "run --point for one of them" in cli("run", swept).stderr

@@ -156,7 +156,7 @@ def emulate_verb(
                 terminal.note(f"the link changes for {ends_s:g} s, then it stays as it is; see --for")
             stdout = _STDERR if json else None
             status = _work(emulation, command, side, servers, most_s, heard, line, stdout)
-        found = emulation.report()
+        found = {**emulation.report(), "program": command, "exit_status": status}
         if trace is not None:
             emulation.result().save(trace)
         if out is not None:

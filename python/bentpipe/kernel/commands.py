@@ -13,7 +13,7 @@ import typer
 
 from bentpipe import completion, terminal, units
 from bentpipe._core import KernelError, ScenarioError
-from bentpipe.kernel import records, running
+from bentpipe.kernel import machine, records, running
 from bentpipe.kernel.agent import notify_systemd
 from bentpipe.kernel.attach import KernelFailed, attach, detach, find
 from bentpipe.kernel.choice import choose, gaps, offered
@@ -30,6 +30,7 @@ _STDERR = 2
 _EVERY_S = 1.0
 """Between two looks of --watch."""
 _MOST_FLOWS = 50
+_MUCH_BYTES = 1_000_000
 
 Name = Annotated[
     str, argument("NAME", 'An algorithm, "vegas alpha=2", or my.py:MyClass.', completes=completion.algorithms)
@@ -161,10 +162,31 @@ def run_verb(
             f"run needs a command, behind two dashes: bentpipe kernel run {name} -- iperf3 -c HOST"
         )
     _sweep()
+    before = machine.octets()
     exit_status, said = _work(lambda: running.run(choice, command, output=_STDERR if json else None))
+    if hint := receives(choice.name, before, machine.octets()):
+        terminal.note(hint)
     if json:
         terminal.answer(said)
     raise typer.Exit(exit_status)
+
+
+def receives(name: str, before: tuple[int, int], after: tuple[int, int]) -> str:
+    """A hint that an algorithm at the end that receives does nothing; empty if much was sent, too.
+
+    Args:
+        name: the algorithm.
+        before: bytes received and sent in this network before the command ran.
+        after: the same behind it.
+    """
+    came, went = (now - then for now, then in zip(after, before, strict=True))
+    if came < _MUCH_BYTES or came < 10 * went:
+        return ""
+    return (
+        f"this network received {units.digits(came / 1e6, 3)} MB and sent {units.digits(went / 1e6, 3)} MB "
+        f"meanwhile: {name} steers what is sent, and at the end that receives it does nothing; run it where "
+        "the data comes from"
+    )
 
 
 @app.command("list")

@@ -141,3 +141,14 @@ def first_line(command: list[str]) -> str | None:
 def readable(path: Path) -> str | None:
     """The path itself if this process may read it, else None."""
     return str(path) if os.access(path, os.R_OK) else None
+
+
+def octets() -> tuple[int, int]:
+    """Bytes of IP that were received and sent in the network of this thread so far; 0 if it is not known."""
+    lines = [line.split() for line in text("/proc/thread-self/net/netstat").splitlines()]
+    found = {
+        name: int(value)
+        for names, values in zip(lines[::2], lines[1::2], strict=False)
+        for name, value in zip(names[1:], values[1:], strict=False)
+    }
+    return found.get("InOctets", 0), found.get("OutOctets", 0)

@@ -30,16 +30,21 @@ def report(
         The path of the page.
 
     Raises:
-        ScenarioError: a place is neither, a measure does not exist, or `out` is a file that Bentpipe did not
-            write.
+        ScenarioError: a place is neither, a measure does not exist, `out` is not called *.html, or it is a
+            file that Bentpipe did not write.
         OSError: something cannot be read or written.
     """
+    from bentpipe._core import ScenarioError
     from bentpipe.pages import check_page
     from bentpipe.reports.writing import build
     from bentpipe.sweeps.stored import read
 
     given = [Path(places)] if isinstance(places, str | Path) else [Path(place) for place in places]
     target = place_of(given) if out is None else Path(out)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise ScenarioError(
+            f"{target}: a report is a page, and its name ends in .html; a browser prints it as PDF"
+        )
     check_page(target)
     return build(read(given), measures).write(target)
 

@@ -90,7 +90,7 @@ fn from_tree(
 ) -> Result<Scenario, Error> {
     for name in SWEEP_KEYS {
         if tree.as_object_mut().and_then(|map| map.remove(name)).is_some() {
-            let message = "this file describes many runs; use bentpipe sweep, or leave this out for one";
+            let message = "this file describes many runs; use bentpipe sweep, or run --point for one of them";
             mistakes.push(origin.error(&Key::of([name]), message));
         }
     }
