@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from bentpipe.studies.show import Shown
     from bentpipe.studies.study import Study, StudyResult
 
+GROUPED = 4
+"""More flows of one source than these are one row, ..."""
+_MANY_ROWS = 12
+"""... where there are more rows than these."""
 MOST_FLOWS = 40
 """Rows of flows and of links that `run` shows; beyond that a reader looks for the sum."""
 _WORDS = {"recovery": "recov", "timeout": "RTO"}
@@ -87,10 +92,16 @@ def show_run(result: Result) -> None:
         *([("done\ns", lambda flow: _seconds(flow["completion_s"]))] if finite else []),
         ("<limited by\n% of time", lambda flow: _reasons(flow["limited"])),
     ]
-    terminal.show_rows("", columns, data["flows"][:MOST_FLOWS])
-    terminal.rest(MOST_FLOWS, len(data["flows"]), "flows")
+    rows = together(data["flows"])
+    terminal.show_rows("", columns, rows[:MOST_FLOWS])
+    terminal.rest(MOST_FLOWS, len(rows), "flows")
+    if len(rows) < len(data["flows"]):
+        terminal.line(
+            "several flows in one row: sums of goodputs and counts, means of means, medians of medians, "
+            "of p95 and p99 the 95th percentile; --json has each"
+        )
     _show_together(data["flows"])
-    _show_transfers(data["flows"][:MOST_FLOWS])
+    _show_transfers(rows[:MOST_FLOWS], result.scenario)
     links = [row | {"varies": _varies(result, row)} for row in data["links"][:MOST_FLOWS]]
     columns = _LINKS.copy()
     if any(_down(row, data["simulated_s"]) for row in links):
@@ -117,6 +128,46 @@ def _varies(result: Result, row: dict[str, Any]) -> bool:
         return True
 
 
+def together(flows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of flows, those of one source of more than `GROUPED` flows as one, if there are many rows.
+
+    A source is what `count` repeats: "web-3/responses" is one of "web-*/responses". Sums stay sums, of 95th
+    and 99th percentiles the 95th percentile is taken, of means the mean, of everything else the median.
+    """
+    if len(flows) <= _MANY_ROWS:
+        return list(flows)
+    sources: dict[tuple[str, Any], list[dict[str, Any]]] = {}
+    for flow in flows:
+        stem = re.sub(r"-\d+(?=/|$)", "-*", flow["name"], count=1)
+        sources.setdefault((stem, flow["cc"]), []).append(flow)
+    rows = []
+    for (stem, _), of in sources.items():
+        rows += of if len(of) <= GROUPED else [_one_row(stem.replace("-*", f" x {len(of)}"), of)]
+    return rows
+
+
+def _one_row(name: str, flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Several flows as one row."""
+
+    def of(key: str, values: list[Any]) -> Any:
+        known = [value for value in values if value is not None]
+        if isinstance(values[0], dict) or not known or isinstance(known[0], str):
+            return values[0]
+        if key in ("goodput_bps", "timeouts", "transfers", "completed") or key.endswith("_packets"):
+            return sum(known)
+        if "_p95" in key or "_p99" in key:
+            return sorted(known)[math.ceil(0.95 * len(known)) - 1]
+        return median(known)
+
+    row = {key: of(key, [flow[key] for flow in flows]) for key in flows[0]}
+    row["cwnd_mean_segments"] = math.fsum(flow["cwnd_mean_segments"] for flow in flows) / len(flows)
+    if done := [flow for flow in flows if flow["completion_mean_s"] is not None]:
+        whole = math.fsum(flow["completion_mean_s"] * flow["completed"] for flow in done)
+        row["completion_mean_s"] = whole / sum(flow["completed"] for flow in done)
+    shares = {key: math.fsum(flow["limited"][key] for flow in flows) / len(flows) for key in LIMITS}
+    return {**row, "name": name, "limited": shares, "video": None}
+
+
 def _down(link: dict[str, Any], simulated_s: float) -> bool:
     """Whether a direction of a link was down for a part of the run."""
     return bool(link.get("up_s", simulated_s) < simulated_s)
@@ -135,7 +186,7 @@ def _flow_name(flow: dict[str, Any]) -> str:
 
 def _show_together(flows: Sequence[dict[str, Any]]) -> None:
     """The TCP flows of each algorithm that has several, and all: their sum, and how evenly they share it."""
-    sharing = [flow for flow in each_once(flows) if flow["cc"] is not None]
+    sharing = [flow for flow in each_once(flows) if flow["cc"] not in (None, "cbr")]
     if len(sharing) < 2:
         return
     algorithms = list(dict.fromkeys(flow["cc"] for flow in sharing))
@@ -162,12 +213,43 @@ _PIECES = {
     "response": "responses",
     "page": "page loads",
     "segment": "video segments",
-    "packet": "packets",
 }
 """The names of transfers in the head of their table."""
 
 
-def _show_transfers(flows: Sequence[dict[str, Any]]) -> None:
+_CALLS: list[Column] = [
+    ("<call", lambda of: terminal.named(of[0]["name"])),
+    ("packets", lambda of: f"{of[0]['transfers']:,}"),
+    ("delay p50\nms", lambda of: units.milliseconds(of[1].delay_s[0])),
+    ("p95\nms", lambda of: units.milliseconds(of[1].delay_s[1])),
+    ("p99\nms", lambda of: units.milliseconds(of[1].delay_s[2])),
+    ("jitter\nms", lambda of: units.milliseconds(of[1].jitter_s)),
+    ("lost\n%", lambda of: units.percent(of[1].lost, 2)),
+    ("R", lambda of: "-" if of[1].r is None else f"{of[1].r:.1f}"),
+    ("MOS", lambda of: "-" if of[1].mos is None else f"{of[1].mos:.2f}"),
+]
+
+
+def _show_calls(flows: Sequence[dict[str, Any]], scenario: dict[str, Any]) -> None:
+    """One-way delay and quality of calls, and of other sources that report on each packet."""
+    from bentpipe.voice import quality
+
+    sources = {str(flow.get("name")): flow.get("traffic") or {} for flow in scenario.get("flow", [])}
+    found = []
+    for flow in flows:
+        if flow.get("transfer") == "packet":
+            source = re.sub(r"-\d+$", "", flow["name"])
+            of = quality(flow, sources.get(flow["name"]) or sources.get(source) or {})
+            found += [] if of is None else [(flow, of)]
+    if found:
+        terminal.show_rows("", _CALLS, found)
+    if any(of.r is not None for _, of in found):
+        terminal.line(
+            "delay: one way; jitter: its p99 less its p50; R and MOS: ITU-T G.107 (docs/workloads.md)"
+        )
+
+
+def _show_transfers(flows: Sequence[dict[str, Any]], scenario: dict[str, Any]) -> None:
     """Data that applications sent in pieces, the times of the pieces, and the playback of a video."""
     for piece, name in _PIECES.items():
         columns: list[Column] = [
@@ -182,6 +264,7 @@ def _show_transfers(flows: Sequence[dict[str, Any]]) -> None:
         sent = [flow for flow in flows if flow["transfers"] is not None and flow.get("transfer") == piece]
         if sent:
             terminal.show_rows("", columns, sent)
+    _show_calls(flows, scenario)
     if seen := [(flow["name"], flow["video"]) for flow in flows if flow.get("video")]:
         terminal.show_rows("", _VIDEO, seen)
 

@@ -1,4 +1,4 @@
-"""How a late-comer gets its share, and how evenly all flows share."""
+"""The share of a late-comer over time, and how evenly all flows share."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from bentpipe.result import Result
 from bentpipe.stats import jain
 
 _WINDOWS = 10
-"""A share stays fair if each mean over so many windows is."""
+"""A share stays fair if each mean over this number of windows is."""
 _SAID = 3
-"""Late-comers of which the foot speaks."""
+"""Late-comers that the foot names."""
 
 
 def convergence(given: Given, *, window_s: float | None = None, within: float = 0.2) -> Drawing:

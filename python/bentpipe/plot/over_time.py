@@ -37,7 +37,7 @@ COLUMNS = {
 }
 """Columns of the trace that may take the place of the window: the name of the axis, and a factor."""
 CAPACITIES = 4
-"""More capacities than these are not drawn: the first one stands for all."""
+"""More capacities than these are not drawn, but the first one alone."""
 _BANDS = {"low": "rtt_low_s", "high": "rtt_high_s"}
 
 
