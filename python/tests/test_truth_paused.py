@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -188,10 +189,10 @@ def test_the_quick_form_compares_real_traffic(tmp_path):
         # A single repeat on a machine that may be busy; the page holds the errors of a calm one.
         assert paused_table.verdict([row]).median < 0.15, row
     # 30 kB by a warm window: a round trip of 60 ms and 12.6 ms of 21 segments of 1500 bytes at 20 Mbit/s.
-    assert cubic["requests-small"]["real"][-1] == pytest.approx(0.0726, rel=0.1)
+    assert median(cubic["requests-small"]["real"][4:]) == pytest.approx(0.0726, rel=0.1)
+    # BBR keeps its window in both worlds: no second round trip of 60 ms.
     (bbr,) = [r for r in said["table"] if r["sender"] == "kernel:bbr"]
-    # The simulated window stays, so that the last response does not take another round trip.
-    assert bbr["simulated"][-1] < 0.12 and bbr["real"][-1] < 0.12
+    assert median(bbr["simulated"][4:]) < 0.12 and median(bbr["real"][4:]) < 0.12
     assert len(list(tmp_path.glob("*.json"))) == len(paused.quick())
 
 
