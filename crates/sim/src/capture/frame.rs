@@ -102,18 +102,24 @@ impl Connection {
     }
 
     /// The first byte of a segment.
+    #[inline]
     fn start(&self, segment: u64) -> u64 {
         if self.short.is_some() { self.bytes(segment) } else { segment * u64::from(self.options.mss) }
     }
 
+    /// `full`, the bytes of that many segments, less what the short one lacks if it is among them.
+    #[cold]
+    fn less_short(&self, segments: u64, full: u64) -> u64 {
+        let short = self.short.filter(|(number, _)| *number < segments);
+        full - short.map_or(0, |(_, len)| u64::from(self.options.mss) - len)
+    }
+
     /// The bytes of the first segments.
+    #[inline]
     fn bytes(&self, segments: u64) -> u64 {
         let mss = u64::from(self.options.mss);
         let full = segments.saturating_mul(mss).min(self.total);
-        match self.short {
-            Some((number, len)) if number < segments => full - (mss - len),
-            _ => full,
-        }
+        if self.short.is_none() { full } else { self.less_short(segments, full) }
     }
 }
 
