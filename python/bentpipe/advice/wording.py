@@ -262,7 +262,7 @@ def _reckless(advice: Advice) -> list[str]:
         return [f"Do not use {_label(advice, one)}, good as it looks: it has {got[one]}, but {flag}."]
     each = [f"{_label(advice, one)} ({got[one]}): {advice.flagged[one][0]}" for one in named]
     more = len(advice.to_avoid) - len(named)
-    rest = f" {more} more are in the table." if more else ""
+    rest = f" {more} more {'is' if more == 1 else 'are'} in the table." if more else ""
     return [f"Do not use these, good as they look. {'. '.join(each)}.{rest}"]
 
 
