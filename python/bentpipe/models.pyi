@@ -463,9 +463,9 @@ class Link(Model):
             "direction", "rate_median", "share", "blackout", "seed".
         up: Is the path there? A list such as [["0 s", true], ["14.5 s", false], ["15 s", true]]; while it is
             not, nothing is sent. Default: yes.
-        nominal: Rate and delay by which `1 bdp` of a queue is computed, where they change. A dict with
-            "delay", "rate". Default: a plain `rate` or `delay` beside a file that sets it; without one the
-            values at 0 s, with a warning.
+        nominal: Rate and delay by which `1 bdp` of a queue is computed. Nothing else follows them. A dict
+            with "delay", "rate". Default: those of the link; where they change, a plain `rate` or `delay`
+            beside a file that sets it, or else the values at 0 s, with a warning.
         reorder: May a packet overtake another when the delay shrinks? Default no: a packet that would do so
             arrives its own transmission time after the packet ahead (ns-2's `avoidReordering_`). So after a
             step down a link that is always busy keeps the delay of before until a pause or an outage; with
@@ -896,9 +896,9 @@ class Flow(OnPath):
             "10 ms", modern "1 ms", linux "1 us".
         spurious: Detection of spurious timeouts. "none", "f-rto" or "eifel". Default: paper "none", else
             "f-rto".
-        idle_restart: After a pause of more than a retransmission timeout, begin again with the initial window
-            and return to the old one by slow start (RFC 5681 section 4.1). Default: yes with modern or linux
-            and traffic "on-off", "requests", "web" or "video".
+        idle_restart: What becomes of a window that was not used. It does not hold for controllers that set
+            their window in every phase, such as BBR. "none", "rfc5681" or "linux". Default: modern "rfc5681",
+            linux "linux", else "none".
         pacing: Spread segments over the round trip when the controller leaves it to the sender. Default: no.
         aen: Probe after a timeout to tell lost data from lost acknowledgements (TCP-STAR). Default: what the
             controller asks for.
@@ -972,7 +972,7 @@ class Flow(OnPath):
     max_rto: str | None = None
     granularity: str | None = None
     spurious: str | None = None
-    idle_restart: bool | None = None
+    idle_restart: str | None = None
     pacing: bool | None = None
     aen: bool | None = None
     bulk_repeat: bool | None = None
