@@ -23,7 +23,6 @@ from bentpipe.verbs import (
     INTERRUPTED,
     WRONG,
     Ber,
-    Buffer,
     FirstSeed,
     Flows,
     Json,
@@ -391,7 +390,9 @@ def compare_verb(
     rtt: Rtt = None,
     ber: Ber = None,
     per: Per = None,
-    buffer: Buffer = None,
+    buffer: Annotated[
+        str | None, option("SIZES", '"1 bdp", "432 packets", "4 s"; or several, "0.5 bdp, 2 bdp".')
+    ] = None,
     timeline: TimeLine = None,
     flows: Flows = 1,
     relay: Annotated[

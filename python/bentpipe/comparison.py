@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 import tomllib
@@ -111,7 +112,8 @@ def compare(
         rtt: round-trip propagation delay instead of the link's own, "600 ms"; half of it each way.
         ber: bit error rate instead of the link's own losses.
         per: packet error rate instead of the link's own losses.
-        buffer: limit of the queue in the forward direction, "1 bdp", "432 packets".
+        buffer: limit of the queue in the forward direction, "1 bdp", "432 packets", "4 s"; or each of several
+            in turn: "0.1 bdp, 0.5 bdp, 2 bdp".
         timeline: a file with the link's rate, delay and losses over time (docs/timeline.md), as `bentpipe
             orbit path`, `weather` and `timeline import` write. Quantities without a column stay as they are.
         flows: number of flows of the algorithm at once.
@@ -126,8 +128,8 @@ def compare(
 
     Returns:
         A frame with the columns label, cc; relay, the algorithm with which the relay sends on (null if there
-        is none); flows, runs; group, 1 for the fastest and all that do not differ from it at 95 % confidence
-        (`bentpipe.stats.groups`), null for one run and where nothing is random; goodput_bps (of all flows
+        is none); buffer, if there are several; flows, runs; group, 1 for the fastest and all that do not
+        differ from it at 95 % confidence (`bentpipe.stats.groups`), null for one run and where nothing is random; goodput_bps (of all flows
         together) with the ends of its 95 % confidence interval, goodput_low_bps and goodput_high_bps (null
         for one run); utilisation of the busiest direction that data crosses, the bits sent in those that its
         rate allowed while it was up, and up, the share of the run in which it was; rtt_p50_s and rtt_p95_s
@@ -185,6 +187,7 @@ def run_comparison(
     if seed + seeds > 2**64:
         raise _core.ScenarioError(f"seed: too large; {seeds} seeds from {seed} on do not fit 64 bits")
     base, model = base_and_model(_of_values(rate, rtt) if link is None else link, whole=whole)
+    rooms: list[str | None] = [None] if buffer is None else _listed_buffers(buffer)
     given = {"rate": rate, "rtt": rtt, "ber": ber, "per": per, "buffer": buffer, "timeline": timeline}
     changed = [name for name, value in given.items() if value is not None]
     if whole:
@@ -192,22 +195,28 @@ def run_comparison(
         if wrong:
             raise _core.ScenarioError(f"{wrong[0]}: a scenario is played as it stands; compare on its link")
         flows = model.count or 1
-    if changed:
-        _change(base, **given)
+    bases = [dataclasses.replace(base, links=copy.deepcopy(base.links)) for _ in rooms]
+    for one, room in zip(bases, rooms, strict=True):
+        if changed:
+            _change(one, **{**given, "buffer": room})
+    base = bases[0]
     if duration is not None:
-        base.duration = spaced(duration)
+        for one in bases:
+            one.duration = spaced(duration)
     ways = [model.relay] if relay is None else relays(relay, model)
-    if seeds * len(cc) * len(ways) > MOST_RUNS:
-        raise _core.ScenarioError(
-            f"seeds: {seeds} for each of {len(cc) * len(ways)} is more than {MOST_RUNS} runs"
-        )
+    count = len(cc) * len(ways) * len(rooms)
+    if seeds * count > MOST_RUNS:
+        raise _core.ScenarioError(f"seeds: {seeds} for each of {count} is more than {MOST_RUNS} runs")
     name = _name(model, base.flows) if whole else "compared"
     model = dataclasses.replace(model, count=flows, name=name)
-    contenders = [_Contender(algorithm, way, ways) for algorithm in map(named_algorithm, cc) for way in ways]
+    contenders = [
+        _Contender(algorithm, way, ways, room, len(rooms) > 1)
+        for room in rooms for algorithm in map(named_algorithm, cc) for way in ways
+    ]  # fmt: skip
     scenarios = [
-        dataclasses.replace(base, flows=[dataclasses.replace(model, cc=one.cc, relay=one.relay), *base.flows])
-        for one in contenders
-    ]
+        dataclasses.replace(on, flows=[dataclasses.replace(model, cc=one.cc, relay=one.relay), *on.flows])
+        for one in contenders for on in [bases[rooms.index(one.buffer)]]
+    ]  # fmt: skip
     cases = [case for scenario in scenarios for case in _cases(scenario, seeds, seed)]
     stopped = False
     try:
@@ -232,22 +241,29 @@ def run_comparison(
 
 @dataclass(frozen=True)
 class _Contender:
-    """The subject of a row: an algorithm of the sender, a relay or None, and all relays of the comparison."""
+    """The subject of a row: an algorithm of the sender, a relay or None, and all relays of the comparison.
+
+    Also its buffer, if one is given, and whether there are several.
+    """
 
     cc: Any
     relay: dict[str, Any] | None
     ways: Sequence[dict[str, Any] | None]
+    buffer: str | None = None
+    by_buffer: bool = False
 
     @property
     def named(self) -> dict[str, Any]:
         """The columns of the row that identify its subject."""
-        return {**_named(self.cc), "relay": self._sends_on}
+        room = {"buffer": self.buffer} if self.by_buffer else {}
+        return {**_named(self.cc), "relay": self._sends_on, **room}
 
     @property
     def title(self) -> str:
         """Its name in a legend."""
         label: str = _named(self.cc)["label"]
-        return label if len(self.ways) == 1 else f"{label}, relay {self._sends_on or NONE}"
+        label += "" if len(self.ways) == 1 else f", relay {self._sends_on or NONE}"
+        return f"{label}, buffer {self.buffer}" if self.by_buffer else label
 
     @property
     def _sends_on(self) -> str | None:
@@ -493,6 +509,20 @@ def _change(base: Scenario, *, rate: Any, rtt: Any, ber: Any, per: Any, buffer: 
         link.timeline = str(Path(timeline).resolve())
         link.nominal = nominal(link.timeline) or link.nominal
     link.reverse = reverse or None
+
+
+def _listed_buffers(text: str) -> list[str | None]:
+    """The buffers of a list with commas between.
+
+    Raises:
+        ScenarioError: one is there twice, or one is empty.
+    """
+    found = [spaced(part) for part in text.split(",")]
+    for place, one in enumerate(found):
+        if not one.strip() or one in found[:place]:
+            what = f"{one} is there twice" if one.strip() else f"{text!r} has an empty part"
+            raise _core.ScenarioError(f'buffer: {what}; write for example "0.5 bdp, 2 bdp"')
+    return list(found)
 
 
 def _compared(result: dict[str, Any], flows: int) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ _USUAL = units.USUAL | _COUNTED | {"": ""}
 _UNITS: Mapping[str, Mapping[str, float]] = {
     "rate": units.FACTORS["rate"],
     "rtt": units.FACTORS["time"],
-    "buffer": {**units.FACTORS["size"], **dict.fromkeys(_COUNTED, 1.0)},
+    "buffer": {**units.FACTORS["size"], **units.FACTORS["time"], **dict.fromkeys(_COUNTED, 1.0)},
     "per": {"": 1.0},
     "ber": {"": 1.0},
 }
@@ -56,6 +56,11 @@ class Span:
         """The factor of the unit to bit/s, seconds or bytes; 1 for packets and `bdp`."""
         return _UNITS[self.name][self.unit]
 
+    @property
+    def kind(self) -> str:
+        """What the unit counts: "size", "time" or "rate"; of others the unit."""
+        return _kind(self.unit)
+
     def at(self, share: float) -> str:
         """The value that lies this far into the range, as a scenario has it: "575 ms"."""
         if self.known:
@@ -91,8 +96,7 @@ def span(name: str, text: str | float) -> Span:
     else:
         ends = [_end(name, first, low_unit, whole)]
     unit = ends[-1][1]
-    counted = (*_COUNTED.values(), "bytes")
-    if ends[0][1] != unit and (ends[0][1] in counted or unit in counted):
+    if _kind(ends[0][1]) != _kind(unit):
         raise _core.ScenarioError(f"{name}: {whole!r} has two kinds of unit; write both ends in one")
     scale = _UNITS[name]
     low, high = ends[0][0] * scale[ends[0][1]] / scale[unit], ends[-1][0]
@@ -129,6 +133,10 @@ def merged(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
         else:
             found.append((begin, end))
     return found
+
+
+def _kind(unit: str) -> str:
+    return next((kind for kind, factors in units.FACTORS.items() if unit in factors), unit)
 
 
 def _end(name: str, number: str, unit: str, whole: str) -> tuple[float, str]:

@@ -349,6 +349,8 @@ def _contender(rows: Sequence[dict[str, Any]]) -> list[Column]:
     found: list[Column] = [("~algorithm", lambda row: terminal.named(row["label"]))]
     if any(row["relay"] is not None for row in rows):
         found.append(("~relay\nsends by", lambda row: terminal.named(row["relay"] or NONE)))
+    if any("buffer" in row for row in rows):
+        found.append(("~buffer", lambda row: terminal.named(row["buffer"])))
     return found
 
 

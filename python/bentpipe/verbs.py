@@ -99,7 +99,7 @@ Ber = Annotated[float | None, option("P", "Bit error rate.", parser=probability)
 Per = Annotated[
     float | None, option("P", 'Packet error rate: 1e-4 or "0.01 %".', "--per", "--loss", parser=probability)
 ]
-Buffer = Annotated[str | None, option("SIZE", '"1 bdp", "432 packets", "1 MB"')]
+Buffer = Annotated[str | None, option("SIZE", '"1 bdp", "432 packets", "1 MB", "4 s"')]
 
 
 class RunsCommand(TyperCommand):

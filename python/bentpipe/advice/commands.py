@@ -43,7 +43,7 @@ def advise_verb(
     rtt: Annotated[Text, option("TIME", 'Round trip without queues, "600 ms" or "550-650 ms".')] = None,
     per: Annotated[Text, option("P", "Packet error rate, 1e-4 or 1e-5..1e-3.")] = None,
     ber: Annotated[Text, option("P", "Bit error rate.")] = None,
-    buffer: Annotated[Text, option("SIZE", '"1 bdp", "432 packets", "0.5..2 bdp".')] = None,
+    buffer: Annotated[Text, option("SIZE", '"1 bdp", "432 packets", "4 s", "0.5..2 bdp".')] = None,
     timeline: TimeLine = None,
     flows: Flows = 1,
     relay: Annotated[

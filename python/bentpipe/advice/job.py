@@ -70,7 +70,7 @@ def advise(
         rtt: round-trip time without queues, "600 ms".
         per: packet error rate, 1e-4 or "1e-5..1e-3".
         ber: bit error rate.
-        buffer: "1 bdp", "432 packets", "1 MB".
+        buffer: "1 bdp", "432 packets", "1 MB", or a time at the link's rate, "4 s".
         timeline: a file with the link over time (docs/timeline.md).
         flows: number of flows of the algorithm at once.
         relay: instead of the flow's own: "none", "hybla" or "gateway, buffer=8 MB" (`relays.relay_of`).

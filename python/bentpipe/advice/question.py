@@ -48,6 +48,8 @@ _BY_HAND = "scps-rate"
 _JITTER = "1 s"
 """Flows that start in the same nanosecond stay synchronised for ever; real flows never do."""
 _ROWS = 400
+LONGEST_RTT_S = 60.0
+"""A flow over which nothing comes back within this time is not judged."""
 LONGEST_WHOLE_S = 600.0
 """A time line up to this length is played whole; of a longer one each seed plays another window."""
 
@@ -151,6 +153,11 @@ class Question:
         """
         if self.goal not in GOALS:
             raise _core.ScenarioError(unknown("goal", self.goal, list(GOALS)))
+        rtt = self.spans.get("rtt")
+        if rtt is not None and rtt.high * rtt.factor >= LONGEST_RTT_S:
+            raise _core.ScenarioError(
+                f"rtt: {rtt} is too long; a round trip must be shorter than {LONGEST_RTT_S:g} s"
+            )
         if self.flows < 1:
             raise _core.ScenarioError("flows: at least 1 is needed")
         if self.link is None and len({"rate", "rtt"} & set(self.spans)) == 1:

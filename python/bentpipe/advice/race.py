@@ -13,7 +13,7 @@ from functools import partial
 from bentpipe import _core, linux
 from bentpipe.advice import flags, ranking, schedule, trials
 from bentpipe.advice.flags import Flag
-from bentpipe.advice.question import GOALS, RIVALS, Candidate, Question
+from bentpipe.advice.question import GOALS, LONGEST_RTT_S, RIVALS, Candidate, Question
 from bentpipe.advice.schedule import Budget, Schedule
 from bentpipe.advice.trials import Trials, Wanted
 
@@ -25,7 +25,7 @@ _CLEARING = 3
 """Seeds beside CUBIC after which a leader may be called harmless ..."""
 _CONDEMNING = 10
 """... and after which harm alone condemns it, if the race has had that many."""
-_FIRST_LOOKS_S = (0.5, 5.0, 60.0)
+_FIRST_LOOKS_S = (0.5, 5.0, LONGEST_RTT_S)
 """Simulated seconds of the runs that measure the round trip: the next if nothing is back yet."""
 
 

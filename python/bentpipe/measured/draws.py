@@ -137,7 +137,7 @@ class Draw:
             return None
         number, _, unit = self.buffer.partition(" ")
         bdp = self.rate_bps * self.rtt_s / 8
-        return float(number) * {"packets": _PACKET, "bdp": bdp, "bytes": 1.0}[unit]
+        return float(number) * {"packets": _PACKET, "bdp": bdp, "bytes": 1.0, "s": self.rate_bps / 8}[unit]
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ class Evidence:
         for name in ("rate", "rtt", "buffer"):
             if name in self.given:
                 span = self.given[name]
-                unit = span.unit if span.unit in ("packets", "bdp") else _UNITS[name]
+                unit = "s" if span.kind == "time" else span.unit if span.kind == span.unit else _UNITS[name]
                 found.append((_axis(span), unit))
             elif (axis := self._measured(name)) is not None:
                 unknown = name == "buffer" and "buffer_bytes" not in self.estimates
@@ -508,4 +508,4 @@ def _queue(share: float) -> str:
 
 
 def _room(value: float, unit: str) -> str:
-    return f"{value:.6g} bdp" if unit == "bdp" else f"{max(round(value), 1)} {unit}"
+    return f"{value:.6g} {unit}" if unit in ("bdp", "s") else f"{max(round(value), 1)} {unit}"
