@@ -302,7 +302,7 @@ path = ["sat"]
 "link.sat.delay" = ["10 ms", "100 ms"]
 "link.sat.queue.limit" = ["1 bdp", "20 packets"]
 """
-MINE = """
+CONSTANT = """
 import bentpipe as bp
 
 class Mine(bp.Controller):
@@ -316,7 +316,7 @@ class Mine(bp.Controller):
 
 @pytest.fixture
 def swept(tmp_path):
-    (tmp_path / "my.py").write_text(MINE)
+    (tmp_path / "my.py").write_text(CONSTANT)
     (tmp_path / "swept.toml").write_text(SWEPT)
     return tmp_path / "swept.toml"
 
