@@ -955,3 +955,29 @@ def test_every_public_name_exists():
 def test_no_verb_needs_a_terminal(scenario_file):
     done = forked.run(["run", scenario_file], env={**os.environ, "TERM": "dumb"})
     assert done.returncode == 0 and "\x1b" not in done.stdout and done.stderr == ""
+
+
+def test_long_work_reports_itself_in_a_log(monkeypatch, capsys):
+    from bentpipe import terminal
+
+    monkeypatch.setattr(terminal.Bar, "_FIRST_S", 0.0)
+    with terminal.Bar("a year of rain") as bar:
+        bar(0.25)
+        bar(0.5)  # not a second time within a minute
+    said = capsys.readouterr().err
+    assert "a year of rain: 25%" in said and "left" in said and "50%" not in said
+
+
+def test_the_backend_of_a_notebook_is_not_that_of_the_command_line(tmp_path):
+    """Matplotlib refuses to load with a backend that is not in this environment."""
+    file = tmp_path / "geo.toml"
+    file.write_text(
+        'duration = "5 s"\nrecord = { interval = "100 ms" }\n[link.s]\nrate = "1 Mbit/s"\ndelay = "10 ms"\n'
+        '[[flow]]\ncc = "reno"\npath = ["s"]\n'
+    )
+    env = os.environ | {"MPLBACKEND": "module://no_such_inline.backend_inline"}
+    out, figure = tmp_path / "out", tmp_path / "a.svg"
+    for words in (["run", file, "--out", out], ["plot", "cwnd", out, "-o", figure]):
+        done = subprocess.run([*COMMAND, *map(str, words)], env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert figure.exists()
