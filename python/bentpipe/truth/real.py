@@ -29,6 +29,8 @@ PATIENCE_S = 10.0
 """Time limit for the programs to end; after that they are killed."""
 BEHIND_S = 0.05
 """Traffic over handovers that begins later than it ought to is made again."""
+LATE_S = 5e-4
+"""So late may one packet in a hundred of paused traffic be: a response may take 30 ms."""
 INFINITE = 0x7FFF_FFFF
 """The threshold of a connection that has none (`TCP_INFINITE_SSTHRESH`)."""
 REDUCING = (2, 3)
@@ -189,7 +191,8 @@ class PausedTransfer(Emulated):
             raise TransferFailed(f"{self.cell.key}: nothing was complete in {self.LENGTH_S:g} s")
         report = self._emulation.report()
         behind = self._behind_s > BEHIND_S and self.cell.link == paused.HANDOVERS
-        return {**listens, **asks}, {**report, "kept_time": report["kept_time"] and not behind}
+        late = max(report[way]["lateness_p99_s"] for way in ("forward", "reverse")) > LATE_S
+        return {**listens, **asks}, {**report, "kept_time": report["kept_time"] and not (behind or late)}
 
 
 def side(cell: Cell, received: int, sent: dict[str, Any], report: dict[str, Any]) -> Side:
