@@ -110,6 +110,10 @@ class HighSpeed(Module):
         return next((i for i, (most, _) in enumerate(self.ROWS) if self.cwnd <= most), len(self.ROWS) - 1)
 
     def avoid(self, flow: FlowState, ack: AckReport) -> None:
+        self.grow_by_row()
+
+    def grow_by_row(self) -> None:
+        """One ACK's growth in congestion avoidance."""
         self.count += self.row() + 1
         if self.count >= self.cwnd:
             self.count -= int(self.cwnd)
