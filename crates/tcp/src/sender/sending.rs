@@ -182,6 +182,9 @@ impl Sender {
     fn send_again(&mut self, now: Time, data: &Data, stamp: Option<Stamp>) {
         let seq = data.seq;
         self.counters.retransmitted += 1;
+        if let Some(use_of) = &mut self.validation {
+            use_of.resent = now;
+        }
         let impatient = self.is_impatient() && self.recovery.has_seen_partial();
         if seq == self.board.una() && self.flow.phase == Phase::Recovery && !impatient {
             self.timer = Time::MAX; // restarted at once: the repair needs a round trip (RFC 6675 section 6)

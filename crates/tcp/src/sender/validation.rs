@@ -21,6 +21,8 @@ pub(super) struct Validation {
     used: u64,
     /// `snd_cwnd_stamp`: when it was last used up, validated, or acknowledged.
     stamp: Time,
+    /// When a segment was last sent again; the last new one may be older (`lsndtime`).
+    pub(super) resent: Time,
     /// The oldest outstanding and the next new segment at the last call.
     seen: (u64, u64),
 }
@@ -29,7 +31,8 @@ impl Sender {
     /// The first segment after a pause is about to go out.
     #[cold]
     pub(super) fn restart(&mut self, now: Time) {
-        let pause = now.since(self.board.sent(self.board.next() - 1).at);
+        let resent = self.validation.as_ref().map_or(Time::default(), |use_of| use_of.resent);
+        let pause = now.since(self.board.sent(self.board.next() - 1).at.max(resent));
         let timeout = self.rto.rto();
         if self.self_driven || pause <= timeout {
             return;

@@ -307,3 +307,23 @@ fn a_short_segment_is_completed_or_stays() {
     t.at(200).ack(4);
     assert_eq!((t.sender.is_done(), t.sender.flow().delivered), (true, 3800));
 }
+
+/// Linux, `lsndtime` is that of any data segment: a pause begins with the last repair, not with the last new
+/// segment. Segment 0 is sent again at 100 ms, and 390 ms are less than a timeout of 300 ms after that.
+#[test]
+fn as_linux_a_pause_begins_with_the_last_repair() {
+    for (instant, sent) in [(390, "16-23"), (450, "16-19")] {
+        let options = Options {
+            idle_restart: IdleRestart::Linux,
+            initial_window: 2.0,
+            rto: bentpipe_tcp::RtoRule::Linux,
+            granularity: bentpipe_cc::Span(1000),
+            min_rto: ms(200),
+            ..plain(LossRecovery::Sack)
+        };
+        let mut t = Script::new(options, reno(16.0, 2.0), Some(0));
+        t.write(16 * MSS).sends("0-15").at(100).sack(0, &[(1, 16)]).sends("r0");
+        t.at(150).ack(16).sends("").idle();
+        t.at(instant).write(40 * MSS).sends(sent);
+    }
+}
