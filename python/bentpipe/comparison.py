@@ -127,17 +127,18 @@ def compare(
         progress: called with the number of runs done and the number of all runs.
 
     Returns:
-        A frame with the columns label, cc; relay, the algorithm with which the relay sends on (null if there
-        is none); buffer, if there are several; flows, runs; group, 1 for the fastest and all that do not
-        differ from it at 95 % confidence (`bentpipe.stats.groups`), null for one run and where nothing is random; goodput_bps (of all flows
-        together) with the ends of its 95 % confidence interval, goodput_low_bps and goodput_high_bps (null
-        for one run); utilisation of the busiest direction that data crosses, the bits sent in those that its
-        rate allowed while it was up, and up, the share of the run in which it was; rtt_p50_s and rtt_p95_s
-        (means over flows and runs); loss (lost of sent data packets), lossy (whether that exceeds
-        `measures.LOSSY`), retransmitted (of sent); timeouts (per run); jain (fairness between the flows);
-        completion_s, the mean time of transfers of a size that were completed (of an application's transfers,
-        their mean), and completed, their share (null if the flows have no size); and limited_cwnd and so on,
-        the shares of time that each limit held the flows back.
+        A frame with the columns label, cc; relay, the algorithm with which the relay sends on (null if
+        there is none); buffer, if there are several; flows, runs; group, 1 for the fastest and all that do
+        not differ from it at 95 % confidence (`bentpipe.stats.groups`), null for one run and where nothing
+        is random; goodput_bps (of all flows together) with the ends of its 95 % confidence interval,
+        goodput_low_bps and goodput_high_bps (null for one run); utilisation of the busiest direction that
+        data crosses, the bits sent in those that its rate allowed while it was up, and up, the share of the
+        run in which it was; rtt_p50_s and rtt_p95_s (means over flows and runs); loss (lost of sent data
+        packets), lossy (whether that exceeds `measures.LOSSY`), retransmitted (of sent); timeouts (per
+        run); jain (fairness between the flows); completion_s, the mean time of transfers of a size that
+        were completed (of an application's transfers, their mean), and completed, their share (null if the
+        flows have no size); and limited_cwnd and so on, the shares of time that each limit held the flows
+        back.
 
     Raises:
         ScenarioError: the link, an algorithm or a value is wrong.
