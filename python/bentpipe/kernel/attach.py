@@ -119,7 +119,7 @@ def detach(record: AttachedController) -> list[str] | None:
         The obstacles, a line each; None if another command has taken it out meanwhile.
     """
     with changing():
-        return _take_out(record) if record in records() else None
+        return _take_out(record) if record.directory.exists() else None
 
 
 def find(given: str | None) -> list[AttachedController]:
