@@ -1,9 +1,7 @@
 """Captures: what they cost a run (nothing), where they go, and what happens when they cannot be written."""
 
 import json
-import shutil
 import struct
-import subprocess
 
 import pytest
 
@@ -197,58 +195,6 @@ def test_the_command_line_writes_both(cli, scenario_file, tmp_path):
     assert cli("run", scenario_file, "--pcap", headers, "--pcap-at", "receiver").exit_code == 0
     assert len(blocks(file)) == len(blocks(headers)) > 1000
     assert file.stat().st_size > 8 * headers.stat().st_size
-
-
-def read_by_tshark(file, *fields):
-    """Rows of these fields of TCP packets, as tshark reads them."""
-    tshark = shutil.which("tshark")
-    if tshark is None:
-        pytest.skip("tshark is not installed")
-    asked = [word for field in fields for word in ("-e", field)]
-    command = [tshark, "-r", str(file), "-T", "fields", *asked, "tcp"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return [line.split("\t") for line in said.splitlines()]
-
-
-@pytest.mark.parametrize(
-    "flow",
-    [
-        {"cc": "bic", "both_ways": True},
-        {"cc": "reno"},
-        {"cc": "reno", "both_ways": {"size": "300 kB"}},
-    ],
-    ids=["both", "first-lost", "answer"],
-)
-def test_every_acknowledgement_echoes_a_time_stamp(tmp_path, flow):
-    """RFC 7323 section 3.2: TSecr is valid if ACK is set, and at first TS.Recent is that of the SYN."""
-    (tmp_path / "first.txt").write_text("1\n2\n", encoding="utf-8")
-    link = {"rate": "1 Mbit/s", "delay": "100 ms"}
-    if "both_ways" not in flow:
-        link["loss"] = {"kind": "trace", "file": str(tmp_path / "first.txt")}
-    table = {"duration": "4 s", "link": {"a": link}, "flow": [{"path": ["a"], "start": "1 s", **flow}]}
-    for at in ("sender", "receiver"):
-        file = tmp_path / f"{at}.pcapng"
-        bp.run(table, pcap=bp.Capture(file, at=at))
-        rows = read_by_tshark(file, "tcp.flags.ack", "tcp.options.timestamp.tsecr")
-        assert len(rows) > 20 and all(tsecr != "0" for ack, tsecr in rows if ack in ("1", "True"))
-
-
-def test_a_subflow_that_brings_the_end_of_a_connection_counts_its_bytes(tmp_path):
-    """8,597 bytes are six segments of 1,428 and one of 29: nobody acknowledges more than was sent."""
-    flow = {
-        "cc": "reno",
-        "path": ["a"],
-        "traffic": {"kind": "bulk", "size": "8597 bytes"},
-        "subflow": [{"path": ["a"]}],
-    }
-    link = {"a": {"rate": "1 Mbit/s", "delay": "50 ms"}}
-    file = tmp_path / "m.pcapng"
-    bp.run({"duration": "5 s", "link": link, "flow": [flow]}, pcap=file)
-    rows = read_by_tshark(
-        file, "tcp.analysis.ack_lost_segment", "tcp.analysis.lost_segment", "tcp.len", "tcp.flags.fin"
-    )
-    assert not any(acked or lost for acked, lost, *_ in rows)
-    assert sum(int(size) for *_, size, _ in rows) == 8597
 
 
 def test_several_places_have_a_file_each(scenario_file, cli, tmp_path):

@@ -16,7 +16,7 @@ use bentpipe_cc::Time;
 use crate::capture::raw_options;
 use crate::host::carried::{Carried, MarkReport, Shown};
 use crate::host::control;
-use crate::link::packet::{ACK, CONTROL, CWR, ECE, Ecn, LOW, PROBE, Packet, SACK};
+use crate::link::packet::{ACK, CWR, ECE, Ecn, LOW, PROBE, Packet, SACK};
 use crate::link::random::Stream;
 use crate::resolve::plan::{CbrPlan, Duplex, FlowPlan, Source};
 use bentpipe_tcp::unwrap;
@@ -54,12 +54,6 @@ struct Connection {
     acked: u64,
     /// TS.Recent of the sending end.
     recent: u32,
-    /// The time stamp of the SYN: TS.Recent of the receiving end before the first data (RFC 7323
-    /// section 4.3).
-    opened: u32,
-    /// The number and the payload of a short segment that is not the last of the flow. A subflow that
-    /// brings the end of its connection has one.
-    short: Option<(u64, u64)>,
     /// Bytes sent so far.
     sent: u64,
 }
@@ -92,8 +86,7 @@ impl Connection {
         let most = if options.handshake { 14 } else { 0 };
         let scale = (0..most).find(|s| bytes_of_window >> s <= 0xFFFF).unwrap_or(most);
         let window = (bytes_of_window >> scale).min(0xFFFF) as u16;
-        let total = bytes.unwrap_or(u64::MAX);
-        Self { options, total, window, scale, acked: 0, recent: 0, opened: 0, short: None, sent: 0 }
+        Self { options, total: bytes.unwrap_or(u64::MAX), window, scale, acked: 0, recent: 0, sent: 0 }
     }
 
     /// Does the receive window change?
@@ -101,25 +94,8 @@ impl Connection {
         matches!(self.options.reading, Reading::Paced(_) | Reading::OnDemand)
     }
 
-    /// The first byte of a segment.
-    #[inline]
-    fn start(&self, segment: u64) -> u64 {
-        if self.short.is_some() { self.bytes(segment) } else { segment * u64::from(self.options.mss) }
-    }
-
-    /// `full`, the bytes of that many segments, less what the short one lacks if it is among them.
-    #[cold]
-    fn less_short(&self, segments: u64, full: u64) -> u64 {
-        let short = self.short.filter(|(number, _)| *number < segments);
-        full - short.map_or(0, |(_, len)| u64::from(self.options.mss) - len)
-    }
-
-    /// The bytes of the first segments.
-    #[inline]
     fn bytes(&self, segments: u64) -> u64 {
-        let mss = u64::from(self.options.mss);
-        let full = segments.saturating_mul(mss).min(self.total);
-        if self.short.is_none() { full } else { self.less_short(segments, full) }
+        segments.saturating_mul(u64::from(self.options.mss)).min(self.total)
     }
 }
 
@@ -212,11 +188,8 @@ impl Conversation {
     /// sent in the other direction.
     pub(crate) fn depart(&mut self, now: Time, packet: &Packet, back: u32) -> Shown {
         let data = self.data(packet);
-        if let (Some(tcp), Some((from, end))) = (&mut self.tcp, data) {
+        if let (Some(tcp), Some((_, end))) = (&mut self.tcp, data) {
             tcp.sent = tcp.sent.max(end);
-            if end - from < u64::from(tcp.options.mss) && end != tcp.total && self.back.is_none() {
-                tcp.short = Some((unwrap(packet.seq, tcp.acked), end - from));
-            }
         }
         let answers = packet.has(ACK);
         let host = &mut self.hosts[usize::from(answers)];
@@ -226,20 +199,8 @@ impl Conversation {
         Shown { id, ts: if answers { (now.0 / 1000) as u32 } else { recent }, back }
     }
 
-    /// The connection has been asked for by a SYN with this time stamp.
-    pub(crate) fn open(&mut self, ts: u32) {
-        if let Some(tcp) = &mut self.tcp {
-            (tcp.opened, tcp.recent) = (ts, ts);
-        }
-    }
-
     /// A packet arrives at the other host.
     pub(crate) fn arrive(&mut self, packet: &Packet, shown: Shown) {
-        if packet.has(CONTROL)
-            && let (Some(tcp), Some(Signal::Syn)) = (&mut self.tcp, control::signal(packet))
-        {
-            tcp.opened = packet.ts;
-        }
         if let (Some(tcp), true) = (&mut self.tcp, packet.has(ACK)) {
             tcp.recent = shown.ts;
             if control::signal(packet).is_none() {
@@ -254,7 +215,7 @@ impl Conversation {
         if packet.has(ACK | PROBE) || control::signal(packet).is_some() {
             return None;
         }
-        let from = tcp.start(unwrap(packet.seq, tcp.acked));
+        let from = unwrap(packet.seq, tcp.acked) * u64::from(tcp.options.mss);
         if self.back.is_some() {
             // The SACK option of an acknowledgement that rides takes bytes of the packet, too.
             return Some((from, (from + u64::from(tcp.options.mss)).min(tcp.total)));
@@ -419,9 +380,7 @@ impl Conversation {
             used += 1;
         };
         let timestamp = match (packet.has(ACK), ride) {
-            (true, _) if packet.ts == 0 => Timestamp(shown.ts, tcp.opened),
             (true, _) => Timestamp(shown.ts, packet.ts),
-            (false, Some((_, ride))) if ride.tsecr == 0 => Timestamp(packet.ts, shown.ts),
             (false, Some((_, ride))) => Timestamp(packet.ts, ride.tsecr),
             (false, None) => Timestamp(packet.ts, shown.ts),
         };

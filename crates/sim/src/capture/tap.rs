@@ -8,12 +8,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
-use bentpipe_tcp::Signal;
 
 use crate::capture::frame::Conversation;
 use crate::capture::pcap::{Capture, CaptureError, Place, Writer};
 use crate::host::carried::CarriedStore;
-use crate::host::control;
 use crate::link::packet::{ACK, CONTROL, HEADER, Packet, RESENT};
 use crate::record::trace::{SegmentEvent, SegmentTrace};
 use crate::resolve::plan::{FlowPlan, Plan};
@@ -131,11 +129,6 @@ impl Tap {
             }
         }
         conversation.arrive(packet, store.of(packet.handle).shown);
-        if packet.has(CONTROL)
-            && let (Some(Signal::Syn), Some(other)) = (control::signal(packet), self.other(packet.flow))
-        {
-            self.conversations[other].open(packet.ts);
-        }
         self.at_host(now, packet, store, !packet.has(ACK));
         if let Some(other) = self.other(packet.flow).filter(|_| !packet.has(ACK | CONTROL)) {
             return self.rides(now, other, packet, store);
