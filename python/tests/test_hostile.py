@@ -246,11 +246,11 @@ def test_very_many_rows_are_counted_and_not_laid_out(capsys):
             duration="1 ms",
         )
     )
-    from bentpipe.tables import MOST_FLOWS, show_run
+    from bentpipe.tables import show_run
 
     show_run(result)
     shown = capsys.readouterr().out
-    assert f"and {20_000 - MOST_FLOWS:,} flows more" in shown
+    assert "reno x 20" in shown and shown.count("\n") < 60
     terminal.warn(["x"] * 5000)
     assert capsys.readouterr().err.count("\n") == terminal.MOST_ROWS + 1
 

@@ -50,7 +50,7 @@ def test_a_comparison_takes_the_connection_and_draws_both_subflows(tmp_path: Pat
     made = scenario()
     made.record = bp.Record(interval="100 ms", links=True)
     drawn = plot.over_path({"LIA": bp.run(made)})
-    assert drawn.data["run"].unique(maintain_order=True).to_list() == ["LIA, 1", "LIA, 2"]
+    assert drawn.data["run"].unique(maintain_order=True).to_list() == ["LIA, 1", "LIA, 2", "LIA, the whole"]
     plot.save(drawn, tmp_path / "both.svg")
     rows = comparison.compare(scenario(), ["lia", "reno"], whole=True, seeds=1).to_dicts()
     for row in rows:

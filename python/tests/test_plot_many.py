@@ -402,6 +402,7 @@ def test_results_are_pooled_by_algorithm_or_told_apart_by_directory(tmp_path: Pa
 def test_what_failed_and_what_is_missing_is_said(losses: Runs, on_disk: Path, tmp_path: Path) -> None:
     failed = losses.flows.select("flow.0.cc", "link.sat.loss.rate", "run", "seed").head(2)
     tables = {"flows": losses.flows, "links": losses.links, "traces": losses.traces, "failed": failed}
+    tables |= {"transfers": losses.transfers}
     assert "failed and are not shown: 2" in note(plot.utilisation(Runs(tables.__getitem__)))
     assert not {"failed", "not there yet"} & set(note(plot.utilisation(on_disk)).split("; "))
     shutil.copytree(on_disk, tmp_path / "half")
