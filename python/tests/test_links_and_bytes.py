@@ -127,6 +127,22 @@ def test_subflows_bring_what_their_connection_hands_over() -> None:
         assert whole == size == sum(parts), flows
 
 
+def test_a_stop_makes_no_segment_of_a_connection_short() -> None:
+    """The last segment sent before the stop was repaired as if it were the last one of the transfer."""
+    lossy = {name: link | {"loss": [{"kind": "packet-error", "rate": 0.05}]} for name, link in TWO.items()}
+    flow = {
+        "cc": "reno",
+        "path": ["a"],
+        "stop": "3 s",
+        "traffic": {"kind": "bulk", "size": "1000001 bytes"},
+        "subflow": [{"path": ["b"], "cc": "reno"}],
+    }
+    flows = bp.run({"duration": "8 s", "seed": 3, "link": lossy, "flow": [flow]}).flows
+    whole, *parts = flows["delivered_bytes"].to_list()
+    assert whole <= sum(parts)
+    assert {delivered % 1428 for delivered in (whole, *parts)} == {0}, flows
+
+
 def test_overlapping_outages_of_many_handovers_take_linear_time() -> None:
     """With the square of their number the check alone took more than ten minutes."""
     link = {"rate": "1 Mbit/s", "delay": "10 ms", "handover": {"every": "1 us", "outage": "100 us"}}

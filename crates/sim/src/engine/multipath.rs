@@ -124,7 +124,7 @@ impl Network {
         let route = flow.data_route;
         let tcp = flow.tcp_mut()?;
         let number = data.seq.checked_sub(path.first).and_then(|at| path.sent.get(at as usize));
-        if number.is_some_and(|number| number + 1 == connection.limit) && !data.probe {
+        if number.is_some_and(|&number| connection.ends_with(number)) && !data.probe {
             tcp.shorten(&mut data);
         }
         Some(tcp.any_data_packet(&data, f as u32, route, &mut self.carried))

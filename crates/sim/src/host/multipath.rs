@@ -104,6 +104,11 @@ impl MultipathConnection {
         self.plan.bytes.map_or(full, |bytes| bytes.min(full))
     }
 
+    /// Does the transfer end with this segment? A stop of the application makes no segment the last one.
+    pub(crate) fn ends_with(&self, number: u64) -> bool {
+        self.plan.bytes.is_some_and(|bytes| (number + 1) * u64::from(self.mss) >= bytes)
+    }
+
     /// Does the shared receive buffer have room for one more segment?
     pub(crate) fn has_room(&self) -> bool {
         self.next < self.una.saturating_add(self.window)
