@@ -129,7 +129,7 @@ pub struct Sender {
     headers: bool,
     /// True if SRTT follows the oldest segment that an ACK covers, as Linux's does.
     srtt_of_oldest: bool,
-    /// True if the sender validates its window as Linux does.
+    /// True if the sender validates its window as Linux does, so that there is a `validation`.
     validates: bool,
     pacing_waits: bool,
     /// True if the controller orders extra segments.

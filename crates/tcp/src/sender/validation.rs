@@ -58,10 +58,10 @@ impl Sender {
     /// make the window grow.
     #[inline(never)]
     pub(super) fn validate(&mut self, now: Time) {
+        let in_flight = self.in_flight();
         let Some(use_of) = &mut self.validation else { return };
         let (una, next) = (self.board.una(), self.board.next());
         let out = next - una;
-        let in_flight = self.board.pipe().saturating_sub(self.duplicates.left);
         let used_up = in_flight >= self.decision.segments();
         if una > use_of.seen.0 {
             use_of.stamp = now; // `tcp_cong_avoid`
