@@ -358,7 +358,9 @@ def find_file(given: str | Path) -> Path:
             f"{given} is a directory, neither a scenario file nor a result of run --out"
         )
     if file.exists():
-        raise _core.ScenarioError(f"{given} is no regular file but a pipe or a device; a scenario is read from a file")
+        raise _core.ScenarioError(
+            f"{given} is no regular file but a pipe or a device; a scenario is read from a file"
+        )
     if file.suffix or len(file.parts) > 1:
         raise _core.ScenarioError(f"there is no file {str(given)!r}{_near_file(file, list(known))}")
     raise _core.ScenarioError(unknown("scenario", str(given), list(known)))
