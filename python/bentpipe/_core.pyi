@@ -25,6 +25,7 @@ __all__ = [
     "kernel_status",
     "kernel_support",
     "kernel_sweep_groups",
+    "key_parts",
     "load",
     "measures",
     "nearest",
