@@ -501,6 +501,7 @@ impl Builder {
                     probe: false,
                     extra: false,
                     ce: packet.codepoint == Some(Codepoint::Ce),
+                    push: packet.has('P'),
                 }))
             }
             (false, Way::Out, false) => {

@@ -32,6 +32,7 @@ fn segment(seq: u64) -> Data {
         probe: false,
         extra: false,
         ce: false,
+        push: false,
     }
 }
 

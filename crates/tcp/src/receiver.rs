@@ -151,7 +151,8 @@ impl Receiver {
             None => false,
         };
         if data.seq == self.next {
-            let answer = self.advance(now, grows);
+            let read_out = data.push && self.linux.is_some();
+            let answer = self.advance(now, grows, read_out);
             if let Some(linux) = &mut self.linux {
                 linux.read(now, data, self.next, self.high);
             }
@@ -185,7 +186,7 @@ impl Receiver {
     fn take_extra(&mut self, now: Time, seq: u64) -> AckSegment {
         let waits = (self.deadline, self.prompt);
         if seq == self.next {
-            self.advance(now, false);
+            self.advance(now, false, false);
         } else if seq > self.next && seq - self.next < MAX_WINDOW {
             self.keep_out_of_order(seq);
         }
@@ -304,8 +305,9 @@ impl Receiver {
         }
     }
 
-    /// The next segment in order; `grows`: it makes Linux's window grow.
-    fn advance(&mut self, now: Time, grows: bool) -> Option<AckSegment> {
+    /// The next segment in order; `grows`: it makes Linux's window grow. `read_out`: it is the last one of a
+    /// write, and the application has read all (Linux, `tcp_measure_rcv_mss` and `tcp_cleanup_rbuf`).
+    fn advance(&mut self, now: Time, grows: bool, read_out: bool) -> Option<AckSegment> {
         let gap = self.out_of_order_count > 0;
         self.next += 1;
         if gap && let Some(early) = &mut self.out_of_order {
@@ -315,7 +317,7 @@ impl Receiver {
         }
         self.high = self.high.max(self.next);
         // RFC 5681 section 4.2: at least every second segment, at once if it fills all or part of a gap.
-        if self.delay != AT_ONCE && !gap && !grows && self.prompt == 0 {
+        if self.delay != AT_ONCE && !gap && !grows && !read_out && self.prompt == 0 {
             self.prompt = 1;
             self.deadline = Some(now + self.delay);
             return None;

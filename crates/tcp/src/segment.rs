@@ -110,6 +110,8 @@ pub struct Data {
     pub extra: bool,
     /// Marked "congestion experienced" on its way.
     pub ce: bool,
+    /// The last segment of what the application has written so far (PSH, RFC 9293 section 3.9.1.2).
+    pub push: bool,
 }
 
 /// What has arrived since the connection began, by codepoint: the counters of an AccECN receiver (RFC 9768

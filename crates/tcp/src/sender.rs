@@ -266,6 +266,12 @@ impl Sender {
         }
     }
 
+    /// Is `seq` the last segment of what the application has written so far?
+    #[inline]
+    pub fn ends_with(&self, seq: u64) -> bool {
+        seq + 1 == self.limit
+    }
+
     /// Has every segment that the application has to send gone out?
     pub fn has_sent_all(&self) -> bool {
         self.board.next() >= self.limit

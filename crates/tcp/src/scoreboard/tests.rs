@@ -203,6 +203,7 @@ fn words_per_ack(window: u64, rack: bool, lost: impl Fn(u64) -> bool) -> f64 {
             probe: false,
             extra: false,
             ce: false,
+            push: false,
         };
         let ack = receiver.on_data(Time(now), &data).unwrap();
         let (arrived, una) = (ack.ack, board.una());

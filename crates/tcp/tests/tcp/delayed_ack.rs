@@ -69,6 +69,7 @@ fn probe_is_answered_at_once() {
         probe: true,
         extra: false,
         ce: false,
+        push: false,
     };
     let mut l = listener();
     l.arrives(probe).answers("0").data(0).answers("-").arrives(probe).answers("1");

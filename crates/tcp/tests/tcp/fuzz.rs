@@ -26,10 +26,10 @@ prop_compose! {
 
 prop_compose! {
     fn any_data()(
-        seq in number(), len in any::<u32>(), tsval in any::<u32>(), flags in prop::array::uniform5(any::<bool>()),
+        seq in number(), len in any::<u32>(), tsval in any::<u32>(), flags in prop::array::uniform6(any::<bool>()),
     ) -> Data {
-        let [retransmission, cwr, probe, extra, ce] = flags;
-        Data { seq, len, tsval, retransmission, cwr, probe, extra, ce }
+        let [retransmission, cwr, probe, extra, ce, push] = flags;
+        Data { seq, len, tsval, retransmission, cwr, probe, extra, ce, push }
     }
 }
 

@@ -12,6 +12,20 @@ struct Far {
     way: Span,
 }
 
+fn segment(seq: u64, tsval: u32, push: bool) -> Data {
+    Data {
+        seq,
+        len: 1448,
+        tsval,
+        retransmission: false,
+        cwr: false,
+        probe: false,
+        extra: false,
+        ce: false,
+        push,
+    }
+}
+
 impl Far {
     fn new() -> Self {
         let receiver = Receiver::new(&Options::linux());
@@ -20,18 +34,13 @@ impl Far {
 
     /// Segment `seq` arrives; is it acknowledged at once?
     fn take(&mut self, seq: u64) -> bool {
+        self.take_of(seq, false)
+    }
+
+    /// The same of a segment that ends a write, if `push`.
+    fn take_of(&mut self, seq: u64, push: bool) -> bool {
         let tsval = ((self.now.0 - self.way.0) / 1000) as u32;
-        let data = Data {
-            seq,
-            len: 1448,
-            tsval,
-            retransmission: false,
-            cwr: false,
-            probe: false,
-            extra: false,
-            ce: false,
-        };
-        self.receiver.on_data(self.now, &data).is_some()
+        self.receiver.on_data(self.now, &segment(seq, tsval, push)).is_some()
     }
 
     /// `count` segments in order, 1.2 ms apart: how many are acknowledged at once?
@@ -62,6 +71,19 @@ fn the_first_22_segments_are_acknowledged_at_once() {
     let mut far = Far::new();
     assert_eq!((far.round(10), far.round(12)), (10, 12));
     assert_eq!((far.train(1), far.train(1), far.train(8)), (0, 1, 4));
+}
+
+/// `tcp_measure_rcv_mss` notes PSH, and `tcp_cleanup_rbuf` then acknowledges as soon as the application has
+/// read all.
+#[test]
+fn the_last_segment_of_a_write_is_acknowledged_at_once() {
+    let mut far = Far::new();
+    far.round(22);
+    for (seq, push, at_once) in [(22, false, false), (23, true, true), (24, true, true), (25, false, false)] {
+        assert_eq!(far.take_of(seq, push), at_once, "{seq}");
+    }
+    let mut plain = Receiver::new(&Options::modern());
+    assert_eq!(plain.on_data(Time(0), &segment(0, 0, true)), None, "RFC 5681 does not ask for it");
 }
 
 /// `tcp_rcvbuf_grow`, found out with the first segment of a round. The application has read 20 segments in

@@ -370,6 +370,7 @@ impl Listener {
             probe: false,
             extra: false,
             ce: false,
+            push: false,
         })
     }
 
@@ -385,6 +386,7 @@ impl Listener {
             probe: false,
             extra: false,
             ce: false,
+            push: false,
         })
     }
 
@@ -399,6 +401,7 @@ impl Listener {
             probe: false,
             extra: false,
             ce,
+            push: false,
         })
     }
 
@@ -427,6 +430,7 @@ impl Listener {
             probe: true,
             extra: false,
             ce: false,
+            push: false,
         })
     }
 
@@ -441,6 +445,7 @@ impl Listener {
             probe: false,
             extra: true,
             ce: false,
+            push: false,
         })
     }
 
