@@ -899,6 +899,8 @@ class Flow(OnPath):
         idle_restart: What becomes of a window that was not used. It does not hold for controllers that set
             their window in every phase, such as BBR. "none", "rfc5681" or "linux". Default: modern "rfc5681",
             linux "linux", else "none".
+        app_limited: When the rates of what is sent count as limited by the application. "draft" or "linux".
+            Default: linux "linux", else "draft".
         pacing: Spread segments over the round trip when the controller leaves it to the sender. Default: no.
         aen: Probe after a timeout to tell lost data from lost acknowledgements (TCP-STAR). Default: what the
             controller asks for.
@@ -973,6 +975,7 @@ class Flow(OnPath):
     granularity: str | None = None
     spurious: str | None = None
     idle_restart: str | None = None
+    app_limited: str | None = None
     pacing: bool | None = None
     aen: bool | None = None
     bulk_repeat: bool | None = None

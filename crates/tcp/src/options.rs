@@ -12,7 +12,7 @@ mod value;
 use bentpipe_cc::Span;
 
 pub(crate) use choices::{
-    AckRule, EcnEcho, IdleRestart, LossRecovery, NewRenoExit, Profile, RtoRule, SpuriousTimeout,
+    AckRule, AppLimited, EcnEcho, IdleRestart, LossRecovery, NewRenoExit, Profile, RtoRule, SpuriousTimeout,
 };
 pub use value::OptionValue;
 
@@ -101,6 +101,10 @@ macro_rules! option_table {
                 /// "linux", else "none".
                 idle_restart: IdleRestart = [IdleRestart::Off, IdleRestart::Rfc5681, IdleRestart::Linux, IdleRestart::Off]
                     from "RFC 5681 section 4.1; Linux, `tcp_cwnd_restart`, `tcp_cwnd_application_limited`";
+                /// When the rates of what is sent count as limited by the application. Default: linux
+                /// "linux", else "draft".
+                app_limited: AppLimited = [AppLimited::Draft, AppLimited::Draft, AppLimited::Linux, AppLimited::Draft]
+                    from "draft-ietf-ccwg-bbr, section on application-limited detection; Linux, `tcp_rate_check_app_limited`";
                 /// Spread segments over the round trip when the controller leaves it
                 /// to the sender. Default no.
                 pacing: bool = [false, false, false, false] from "Linux, `tcp_update_pacing_rate`";

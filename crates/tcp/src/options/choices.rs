@@ -105,6 +105,18 @@ choices! {
         Linux = "linux",
     }
 
+    /// When a sender marks what it sends as limited by the application, so that the rates of it are not taken
+    /// for those of the path.
+    AppLimited as "AppLimited" {
+        // `CheckIfApplicationLimited`: also at acknowledgements and timers.
+        /// From when nothing is left to send while the window has room (draft-ietf-ccwg-bbr).
+        Draft = "draft",
+        // `tcp_rate_check_app_limited`, which only `tcp_sendmsg` calls: repairs at the end of a transfer are
+        // not marked.
+        /// If the application writes when nothing was left to send (Linux).
+        Linux = "linux",
+    }
+
     /// Which acknowledgements are delayed.
     AckRule as "Acks" {
         // Section 4.2.

@@ -5,6 +5,7 @@ use bentpipe_cc::Time;
 
 use super::{Path, Sender};
 use crate::handshake::{Active, Opened};
+use crate::options::AppLimited;
 use crate::rto;
 
 /// [`Sender::write`] was refused: the last segment is shorter than a full one and was already sent, so
@@ -39,6 +40,14 @@ impl Sender {
     ///
     /// If the last segment so far is short and has been sent already; then nothing is taken.
     pub fn write(&mut self, bytes: u64) -> Result<(), ShortSegmentSent> {
+        if self.rate.is_some() && self.options.app_limited == AppLimited::Linux && self.has_run_dry() {
+            self.mark_app_limit(self.in_flight());
+        }
+        self.append(bytes)
+    }
+
+    /// As [`Sender::write`], by a connection of several subflows, which is no application.
+    pub(super) fn append(&mut self, bytes: u64) -> Result<(), ShortSegmentSent> {
         self.path = Path::Slow; // more segments may be sent now
         let mss = u64::from(self.options.mss.max(1));
         if bytes == 0 || self.limit == u64::MAX {
@@ -69,6 +78,28 @@ impl Sender {
         self.limit = u64::MAX;
         self.last_len = self.options.mss;
         Ok(())
+    }
+
+    /// Is nothing left to send, although the window has room (the conditions of `tcp_rate_check_app_limited`)?
+    fn has_run_dry(&mut self) -> bool {
+        self.board.next() >= self.limit
+            && self.in_flight() < self.decision.segments()
+            && !(self.board.lost() > 0 && self.board.next_lost().is_some())
+    }
+
+    /// Nothing is left to send, and the window has room beside `in_flight` segments.
+    #[inline]
+    pub(super) fn note_app_limit(&mut self, in_flight: u64) {
+        if self.rate.is_some() && self.options.app_limited == AppLimited::Draft {
+            self.mark_app_limit(in_flight);
+        }
+    }
+
+    /// What is sent next counts as limited by the application.
+    fn mark_app_limit(&mut self, in_flight: u64) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_app_limit(self.flow.delivered, in_flight * u64::from(self.flow.mss));
+        }
     }
 
     /// The application closes the connection: `end` sends a FIN, repeated by this sender's timeout.

@@ -173,9 +173,7 @@ impl Sender {
             self.pacing_waits = true;
             Limit::Pacing
         } else if next >= self.limit {
-            if let Some(rate) = &mut self.rate {
-                rate.on_app_limit(self.flow.delivered, self.flow.in_flight);
-            }
+            self.note_app_limit(self.board.outstanding());
             Limit::App
         } else {
             Limit::Rwnd

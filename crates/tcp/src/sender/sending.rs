@@ -13,8 +13,7 @@ impl Sender {
     pub(super) fn poll_slow(&mut self, now: Time) -> Option<Data> {
         if self.is_done() {
             self.limits.set(Limit::App); // until the application writes more
-            let delivered = self.flow.delivered;
-            self.rate.iter_mut().for_each(|rate| rate.on_app_limit(delivered, 0));
+            self.note_app_limit(0);
             if self.validates {
                 self.validate(now);
             }
@@ -40,9 +39,8 @@ impl Sender {
                 if limit == Limit::Cwnd {
                     self.limited_until = self.board.next();
                 }
-                let in_flight = self.in_flight() * u64::from(self.flow.mss);
-                if let Some(rate) = self.rate.as_mut().filter(|_| limit == Limit::App) {
-                    rate.on_app_limit(self.flow.delivered, in_flight);
+                if limit == Limit::App {
+                    self.note_app_limit(self.in_flight());
                 }
                 if limit == Limit::Rwnd {
                     self.await_window(now);
@@ -154,7 +152,17 @@ impl Sender {
         let push = self.ends_with(seq);
         let len = if push { self.last_len } else { self.options.mss };
         let tsval = (self.flow.now.0 / 1000) as u32;
-        Data { seq, len, tsval, retransmission: false, cwr: false, probe: false, extra: false, ce: false, push }
+        Data {
+            seq,
+            len,
+            tsval,
+            retransmission: false,
+            cwr: false,
+            probe: false,
+            extra: false,
+            ce: false,
+            push,
+        }
     }
 
     pub(super) fn transmit(&mut self, now: Time, seq: u64) -> Data {

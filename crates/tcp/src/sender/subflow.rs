@@ -21,6 +21,12 @@ impl Sender {
             && !self.waits_for_pace(now)
     }
 
+    /// The connection hands over a full segment.
+    pub fn take_segment(&mut self) {
+        let taken = self.append(self.options.mss.into());
+        debug_assert!(taken.is_ok(), "every segment of a subflow is a full one");
+    }
+
     /// The connection has data that this subflow may not send. Notes the limit, which is `shared` if the
     /// receive window of all subflows holds the data back. A sender that waits for its pace is woken.
     pub fn go_without(&mut self, now: Time, shared: bool) {

@@ -1,7 +1,7 @@
 //! draft-ietf-ccwg-bbr: what a rate sample is.
 
 use bentpipe_cc::RateSample;
-use bentpipe_tcp::LossRecovery;
+use bentpipe_tcp::{AppLimited, LossRecovery, Options};
 
 use crate::script::{Fixed, MSS, Script, plain};
 
@@ -55,15 +55,42 @@ fn compressed_acks() {
     assert_eq!(rates, expected);
 }
 
-/// Section 3.4 and 3.5: samples of segments sent after the application ran out of data carry the flag.
+/// Section 3.4 and 3.5: samples of segments sent after the application ran out of data carry the flag. By
+/// Linux's rule those of repairs carry none, as the application writes nothing (`tcp_sendmsg`).
 #[test]
 fn application_limited() {
+    for (rule, of_repairs) in [(AppLimited::Draft, true), (AppLimited::Linux, false)] {
+        let cc = Fixed::new(10);
+        let options = Options { app_limited: rule, ..plain(LossRecovery::Sack) };
+        let mut t = Script::new(options, cc.boxed(), Some(12));
+        t.sends("0-9").at(100).ack(1).sends("10").at(110).ack(2).sends("11").at(120).ack(3).sends("");
+        t.at(130).sack(3, &[(4, 7)]).sends("r3").at(230).ack(7).sends("r11").at(240).ack(12).idle();
+        let flags: Vec<Option<bool>> = samples(&cc).iter().map(|s| s.map(|s| s.app_limited)).collect();
+        assert_eq!(flags, [true, true, true, true, of_repairs, of_repairs].map(Some));
+    }
+}
+
+/// `tcp_rate_check_app_limited`: a write marks what follows if nothing was left to send, no loss waits to be
+/// repaired, and the window has room; else it does not.
+#[test]
+fn as_linux_a_write_into_a_pipe_with_room_is_application_limited() {
+    let options = Options { app_limited: AppLimited::Linux, ..plain(LossRecovery::Sack) };
     let cc = Fixed::new(10);
-    let mut t = Script::new(plain(LossRecovery::Sack), cc.boxed(), Some(12));
-    t.sends("0-9").at(100).ack(1).sends("10").at(110).ack(2).sends("11").at(120).ack(3).sends("");
-    t.at(130).sack(3, &[(4, 7)]).sends("r3").at(230).ack(7).sends("r11").at(240).ack(12).idle();
+    let mut t = Script::new(options, cc.boxed(), Some(0));
+    t.write(10 * MSS).sends("0-9"); // the window is full
+    t.at(50).write(10 * MSS).at(100).ack(10).sends("10-19").at(200).ack(20).sends("");
+    t.at(205)
+        .write(5 * MSS)
+        .sends("20-24")
+        .at(206)
+        .write(10 * MSS)
+        .sends("25-29")
+        .at(306)
+        .ack(25)
+        .sends("30-34");
+    t.at(406).ack(35).idle();
     let flags: Vec<Option<bool>> = samples(&cc).iter().map(|s| s.map(|s| s.app_limited)).collect();
-    assert_eq!(flags, [Some(true), Some(true), Some(true), Some(true), Some(true), Some(true)]);
+    assert_eq!(flags, [true, false, true, true].map(Some));
 }
 
 /// CheckIfApplicationLimited and GenerateRateSample: a burst that begins after everything was acknowledged is
