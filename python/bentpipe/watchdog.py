@@ -3,7 +3,7 @@
 Such a run cannot be interrupted from within: the simulator waits for the method. A thread looks at the frames
 of the run's thread. While the frame of one call is there for longer than the controller's `call_limit_s`, it
 raises an exception in it. The run then fails with the place of the endless loop. A call that waits in C code
-(`time.sleep`) notices it when that returns. Under a debugger nothing is ended.
+(`time.sleep`) notices it when that returns. A call that a debugger traces is never ended.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _watch(thread: int, limits: dict[CodeType, float], over: threading.Event) ->
         now = time.monotonic()
         if call is not seen or call is None:
             seen, since = call, now
-        elif now - since >= (limit := limits[call.f_code]) and "pdb" not in sys.modules:
+        elif now - since >= (limit := limits[call.f_code]) and call.f_trace is None:
             kind = type("CallTimeout", (CallTimeout,), {"limit_s": limit})
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))
             since = now  # again, if the controller catches it

@@ -519,6 +519,8 @@ def test_a_missing_file_is_answered_with_a_near_one(tmp_path: Path, given: str, 
 
 
 ENDLESS = """
+import pdb  # loaded, as by many libraries; it traces nothing
+
 import bentpipe as bp
 
 class Endless(bp.Controller):
