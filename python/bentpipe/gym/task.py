@@ -15,8 +15,9 @@ import numpy as np
 from bentpipe import _core
 from bentpipe._core import ScenarioError
 from bentpipe.drawn.lines import as_json
-from bentpipe.gym.domain import Range, put, ranges
+from bentpipe.gym.domain import Range, ranges
 from bentpipe.scenario import Scenario
+from bentpipe.sweeps.vary import put_at
 
 KEY = "python:agent"
 """The `cc` of a flow that an agent controls."""
@@ -159,7 +160,7 @@ class Task:
         table = copy.deepcopy(self._table[0])
         table["seed"] = int(random.integers(2**32))
         for one in self._ranges:
-            put(table, one.key, one.draw(random))
+            put_at(table, one.key, one.draw(random))
         low, high = self.start if isinstance(self.start, tuple) else (self.start, self.start)
         start = [low + (high - low) * float(random.random()) for _ in self.agents]
         return as_json(table), start
