@@ -548,6 +548,16 @@ def test_a_sweep_keeps_transfers_and_links_and_figures_draw_them(
     assert len(many) == 8 and all("seed" in name for name in many)
 
 
+def test_the_runs_of_a_figure_over_time_are_read_once(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bentpipe.sweeps import dataset
+
+    reads, real = [], dataset.read
+    monkeypatch.setattr(dataset, "read", lambda place: reads.append(place) or real(place))
+    assert len(plot.of_sweep(recorded, {"seed": "1"})) == 4 and reads == [recorded]
+
+
 def test_a_figure_over_time_of_a_sweep_without_traces_says_how_to_keep_them(on_disk: Path) -> None:
     with pytest.raises(bp.ScenarioError, match="18 runs.*draws 12 at most.*--where"):
         plot.cwnd(on_disk)
