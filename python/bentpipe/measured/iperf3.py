@@ -30,11 +30,13 @@ _LIKE = 0.25
 """A window whose logarithm is as near to that of `SMALL_WINDOW` may have been held there by the kernel."""
 
 
-def read(path: Path, floor_s: float | None = None) -> tuple[list[Estimate], list[Count], IperfTest | str]:
+def read(
+    report: trace.Iperf3Report, floor_s: float | None = None
+) -> tuple[list[Estimate], list[Count], IperfTest | str]:
     """All that a test says of the link.
 
     Args:
-        path: iperf3's JSON, or its report as text.
+        report: the test.
         floor_s: the round-trip time without queues from another file, which narrows the range of the buffer.
 
     Returns:
@@ -43,21 +45,20 @@ def read(path: Path, floor_s: float | None = None) -> tuple[list[Estimate], list
         evidence, or the reason why it is not, a clause.
 
     Raises:
-        ScenarioError: the file is damaged, or the test failed.
+        ScenarioError: its start or its end is damaged.
     """
-    report = trace.report(path)
     told = dict(report.content)
     try:
         return _estimates(report, told, floor_s), _counts(report, told), _test(report, told)
     except _core.ScenarioError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        refuse(path, None, "its start or its end is not as iperf3 writes it")
+        refuse(report.path, None, "its start or its end is not as iperf3 writes it")
 
 
-def cookie(path: Path) -> str:
+def cookie(report: trace.Iperf3Report) -> str:
     """What both ends of a test have in their JSON, and no other test has; empty if it is missing."""
-    found = (trace.report(path).content.get("start") or {}).get("cookie")
+    found = (report.content.get("start") or {}).get("cookie")
     return found if isinstance(found, str) and len(found) >= _COOKIE else ""
 
 
