@@ -6,12 +6,9 @@ import math
 from typing import Annotated, Any
 
 from bentpipe import terminal, units
+from bentpipe.units import MSS, PACKET
 from bentpipe.verbs import Json, argument
 
-MSS = 1448
-"""Payload bytes of a segment on Ethernet, with the option of timestamps."""
-PACKET = MSS + 52
-"""Bytes of that segment on the wire: 20 of IPv4, 20 of TCP, 12 of timestamps."""
 LOSSES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 INITIAL_WINDOW = 10
 """Segments (RFC 6928)."""

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from bentpipe import _core
 from bentpipe.foreign import refuse
 from bentpipe.linux import MODULES
-from bentpipe.measured.counters import FILLED, HEADERS, MSS, best_half, from_count
+from bentpipe.measured.counters import FILLED, best_half, from_count
 from bentpipe.measured.hypotheses import Count
 from bentpipe.measured.quantities import Estimate, share
 from bentpipe.measured.transfers import SMALL_WINDOW, Intervals, IperfTest
 from bentpipe.registry import controllers
 from bentpipe.timeline.traces import iperf3 as trace
+from bentpipe.units import HEADERS, MSS
 
 UDP_HEADERS = 28
-_DATAGRAM = 1448
 _COOKIE = 30
 """Characters below which it is not a cookie of iperf3, which draws 36 of them."""
 _LONG_S = 5.0
@@ -267,7 +267,7 @@ def _datagrams(path: Path, test: dict[str, Any], end: dict[str, Any]) -> list[Es
     sent, lost = int(total.get("packets") or 0), int(total.get("lost_packets") or 0)
     if not 0 <= lost <= sent or sent == 0:
         refuse(path, None, "it tells of no datagrams; did the test end?")
-    size = test.get("blksize") or _DATAGRAM
+    size = test.get("blksize") or MSS
     rate = float(total["bits_per_second"]) * (1 - lost / sent) * (size + UDP_HEADERS) / size
     value, low, high = share(lost, sent)
     how = f"{lost} of {sent} datagrams, Wilson's interval; a queue drops them too if more is sent than fits"
