@@ -167,7 +167,7 @@ def _notes(page: Page, found: Sample, of: dict[str, Means], *, grouped: bool, le
     first = found.measures[0]
     if grouped:
         better = "highest" if first.better == "more" else "lowest"
-        names = ", ".join(parameter.name for parameter in found.parameters)
+        names = ", ".join(parameter.words for parameter in found.parameters)
         page.paragraphs(
             f"Group 1 has the {better} {first.words} and all that these runs cannot distinguish from it "
             "(paired t tests, 5 % in all, after Holm). Algorithms of one group need not be equal: more seeds "
@@ -194,9 +194,8 @@ def _what_was_run(page: Page, stored: Stored, found: Sample | None) -> None:
     page.section("What was run")
     rows: list[list[Prose]] = []
     for parameter in found.parameters if found else []:
-        rows.append(
-            [parameter.label, len(parameter.values), _few([Parameter.said(v) for v in parameter.values])]
-        )
+        values = _few([Parameter.said(v) for v in parameter.values])
+        rows.append([f"{parameter.label} ({parameter.name})", len(parameter.values), values])
     if found:
         seeds = found.rows["seed"].unique().sort().to_list()
         rows.append(["algorithms", len(found.algorithms), ", ".join(found.algorithms)])
