@@ -70,7 +70,7 @@ class Task:
             time, "100 ms"; or "ack", with the next acknowledgement.
         acts: what an action changes: "rate", "window" or "both", the rate first.
         scale: alpha. An action a multiplies by 1 + alpha a, and divides by 1 - alpha a if a is negative.
-        most: the bound of actions, [-most, most].
+        most: the bound of actions, [-most, most]; beyond it they are clipped.
         start: the first rate as a multiple of the rate of the slowest link of the path; a pair is a range.
         bounds: the least and the largest rate in the same way.
         steps: steps after which an episode is cut off; None for the end of the scenario.
@@ -90,6 +90,15 @@ class Task:
     start: float | tuple[float, float] = (0.3, 1.5)
     bounds: tuple[float, float] = (0.05, 5.0)
     steps: int | None = 400
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.reward, Mapping):
+            raise TypeError(
+                'reward: a weight for each measure, {"throughput_pps": 10}; a function of them belongs into '
+                "a gymnasium.Wrapper, as the info of a step has every measure"
+            )
+        if self.steps is not None and self.steps < 1:
+            raise ScenarioError(f"steps: an episode has one step at least, not {self.steps}")
 
     @cached_property
     def _table(self) -> tuple[dict[str, Any], list[str]]:
