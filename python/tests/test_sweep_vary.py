@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 import tomllib
@@ -17,6 +18,7 @@ import bentpipe as bp
 from bentpipe import _core
 from bentpipe.controller import load_controller
 from bentpipe.plain import toml
+from bentpipe.schema import sweep_schema
 from bentpipe.sweeps.fingerprint import source_hash
 from bentpipe.sweeps.job import run_plan
 from bentpipe.sweeps.plan import Plan
@@ -396,3 +398,25 @@ def test_a_name_with_a_point_is_one_part_of_a_key(cli, tmp_path):
 def test_a_key_that_leads_nowhere_is_refused(key: str, said: str) -> None:
     with pytest.raises(bp.ScenarioError, match=said):
         put_at({"title": "one", "flow": [{"cc": "cubic"}]}, key, 1)
+
+
+def test_the_schema_for_editors_knows_the_files_of_sweeps() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    check = jsonschema.Draft202012Validator(sweep_schema())
+    pages = [Path(__file__).parents[2] / page for page in ("README.md", "docs/sweeps.md")]
+    blocks = [
+        text for page in pages for text in re.findall(r"```toml\n(.*?)```", page.read_text(), re.DOTALL)
+    ]
+    files = [*(text for text in blocks if "[vary]" in text and "[link" in text), DOTTED, SWEPT]
+    assert len(files) >= 3
+    for text in files:
+        assert list(check.iter_errors(tomllib.loads(text))) == [], text
+    wrong = tomllib.loads(DOTTED)
+    for key, value in (
+        ("seeds", 0),
+        ("seeds", [1, 1]),
+        ("vary", {"a": {"log": [1, 2], "point": 3}}),
+        ("vary", {"a": []}),
+        ("vary", {"a": 1}),
+    ):
+        assert list(check.iter_errors({**wrong, key: value})), (key, value)
