@@ -18,7 +18,7 @@ import bentpipe as bp
 from bentpipe.measures import REPORTED
 from bentpipe.reports.measures import Sample, leads, means, sample
 from bentpipe.reports.time import thinned
-from bentpipe.reports.writing import build
+from bentpipe.reports.writing import build, latex
 from bentpipe.sweeps.plan import Plan
 from bentpipe.sweeps.stored import Stored, read
 
@@ -154,6 +154,25 @@ def test_no_end_of_an_interval_is_beyond_the_link() -> None:
     found = sample(Stored(given.places, given.flows, link, given.traces, given.failed))
     got = means(found, found.measures[0]).interval("CUBIC", found.measures[0])
     assert got is not None and got.high == 10 and got.low > 0
+
+
+def test_the_table_of_a_sweep_is_one_for_latex() -> None:
+    lines = latex(stored(runs("cubic", 0.1, [8, 8.2, 8.4]) + runs("bbr", 0.2, [9, 9, 9]))).splitlines()
+    assert lines[1:5] == [
+        r"\begin{tabular}{lrrrr}",
+        r"\toprule",
+        r"Algorithm & one-way delay of a & goodput & p95 RTT & packets lost \\",
+        r" & ms & Mbit/s & ms & \% \\",
+    ]
+    # t(0.975, 2) = 4.303, and the standard error is 0.2 / sqrt(3).
+    assert lines[6].startswith(r"CUBIC & 100 & 8.2 $\pm$ 0.5 & 200 (all runs alike) &")
+    assert lines[7].startswith(r"BBR & 200 & 9.00 (all runs alike)") and lines[8] == r"\bottomrule"
+
+
+def test_a_report_named_tex_is_the_table(swept, cli, tmp_path) -> None:
+    done = cli("report", swept, "-o", tmp_path / "table.tex")
+    assert done.exit_code == 0 and "table.tex" in done.stdout, done.stderr
+    assert (tmp_path / "table.tex").read_text().startswith("% Bentpipe: ")
 
 
 def test_values_of_several_decades_with_zero_stand_at_equal_distances() -> None:
@@ -355,8 +374,8 @@ def test_a_hundred_thousand_runs_are_drawn(window, tmp_path) -> None:
     assert window.run(inked) > 0.2
 
 
-def test_a_report_is_a_page_whatever_the_name_asks_for(swept, cli, tmp_path):
-    for name in ("x.pdf", "x.tex", "x"):
+def test_a_report_is_a_page_or_a_table_and_no_other_file(swept, cli, tmp_path):
+    for name in ("x.pdf", "x.png", "x"):
         done = cli("report", swept, "-o", tmp_path / name)
         assert done.exit_code == 2 and "ends in .html; a browser prints it as PDF" in " ".join(
             done.stderr.split()
