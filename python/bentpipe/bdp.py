@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from bentpipe import terminal, units
-from bentpipe.verbs import Json, argument
+import typer
 
-MSS = 1448
-"""Payload bytes of a segment on Ethernet, with the option of timestamps."""
-PACKET = MSS + 52
-"""Bytes of that segment on the wire: 20 of IPv4, 20 of TCP, 12 of timestamps."""
+from bentpipe import terminal, units
+from bentpipe.units import MSS, PACKET
+from bentpipe.verbs import Json, argument, option, probability
+
 LOSSES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 INITIAL_WINDOW = 10
 """Segments (RFC 6928)."""
 
 
-def bdp(rate_bps: float, rtt_s: float) -> dict[str, Any]:
+def bdp(rate_bps: float, rtt_s: float, losses: Sequence[float] = LOSSES) -> dict[str, Any]:
     """The bandwidth-delay product of a link, and what follows from it.
 
     Returns:
@@ -48,7 +48,7 @@ def bdp(rate_bps: float, rtt_s: float) -> dict[str, Any]:
                 name: min(rate_bps * MSS / PACKET, float(mean) * MSS * 8 / rtt_s)
                 for name, mean in (("reno", aimd_window(p)), ("cubic", cubic_window(p, rtt_s)))
             }
-            for p in LOSSES
+            for p in losses
         },
     }
 
@@ -56,10 +56,20 @@ def bdp(rate_bps: float, rtt_s: float) -> dict[str, Any]:
 def bdp_verb(
     rate: Annotated[str, argument("RATE", '"20 Mbit/s".')],
     rtt: Annotated[str, argument("RTT", 'Round trip without queues, "600 ms".')],
+    per: Annotated[
+        list[str] | None, option("P", 'Goodput at this loss rate: 1e-4 or "0.01 %". Repeatable.', "--per")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Say what window a link demands, what it takes to have it, and what losses leave."""
-    found = bdp(units.positive("rate", rate, "RATE"), units.positive("time", rtt, "RTT"))
+    losses = [probability(text) for text in per or []]
+    if 0 in losses:
+        raise typer.BadParameter("--per 0: these formulas are for a loss rate above 0")
+    found = bdp(
+        units.positive("rate", rate.strip(), "RATE"),
+        units.positive("time", rtt.strip(), "RTT"),
+        losses or LOSSES,
+    )
 
     def show() -> None:
         size, window, recovery = found["bdp_bytes"], found["window_bytes"], found["recovery_s"]

@@ -26,6 +26,7 @@ from bentpipe.verbs import (
     FirstSeed,
     Flows,
     Json,
+    NumbersCommand,
     PcapWhole,
     Per,
     Rtt,
@@ -91,6 +92,8 @@ VERBS: Mapping[str, Mapping[str, str]] = {
 A verb is a function with its options, or an application of typer with verbs of its own. Its module is loaded
 when it is called.
 """
+_PARSED = {"emulate": RunsCommand, "bdp": NumbersCommand}
+"""How the words of a verb are read, where that is not as usual."""
 ORDER = [verb for verbs in VERBS.values() for verb in verbs]
 
 
@@ -560,8 +563,7 @@ def application(named: Sequence[str] = ()) -> typer.Typer:
             if isinstance(found, typer.Typer):
                 made.add_typer(found, name=verb, rich_help_panel=panel)
             else:
-                cls = RunsCommand if verb == "emulate" else None
-                made.command(verb, cls=cls, rich_help_panel=panel)(found)
+                made.command(verb, cls=_PARSED.get(verb), rich_help_panel=panel)(found)
     return made
 
 

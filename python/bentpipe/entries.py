@@ -62,12 +62,12 @@ def schema_verb(
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: standard output.")
     ] = None,
 ) -> None:
-    """Print the JSON Schema of scenarios: keys, units, defaults and completion in an editor."""
+    """Print the JSON Schema of scenarios and sweeps: keys, units, defaults and completion in an editor."""
     import json
 
-    from bentpipe.schema import scenario_schema
+    from bentpipe.schema import sweep_schema
 
-    text = json.dumps(scenario_schema(), indent=2) + "\n"
+    text = json.dumps(sweep_schema(), indent=2) + "\n"
     if out is None:
         terminal.line(text.rstrip("\n"))
         return

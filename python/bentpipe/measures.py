@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe import stats
+from bentpipe._core import key_parts
 from bentpipe.result import each_once
 
 if TYPE_CHECKING:
@@ -181,6 +182,38 @@ MEASURES: Mapping[str, MeasureRow] = {measure.column: measure for measure in _RO
 REPORTED: Mapping[str, MeasureRow] = {measure.name: measure for measure in _ROWS if measure.name}
 """The measures of reports by their names there."""
 
+#: Keys of a link and of a flow whose own words are none. {} is the name of the link.
+_KEYS = {
+    "link": {
+        "loss.rate": "loss rate of {}",
+        "loss.per": "packet error rate of {}",
+        "loss.ber": "bit error rate of {}",
+        "queue.limit": "buffer of {}",
+        "queue.kind": "queue of {}",
+        "delay": "one-way delay of {}",
+    },
+    "flow": {"cc": "algorithm", "cc.name": "algorithm", "count": "number of flows", "traffic.size": "size"},
+}
+
+
+def key_words(key: str) -> str:
+    """A key of a scenario in words, as axes and headings have it: "loss rate of sat"."""
+    match key_parts(key):
+        case ["link", name, "reverse", *rest] if rest:
+            of = f"{name}/reverse"
+        case ["link", name, *rest] if rest:
+            of = "every link" if name == "*" else name
+        case ["flow", name, *rest] if rest:
+            of = "every flow" if name == "*" else f"flow {name}"
+        case _:
+            return key if "." in key else key.replace("_", " ")
+    known = _KEYS[key.partition(".")[0]].get(".".join(rest))
+    if known is None:
+        return f"{' '.join(rest).replace('_', ' ')} of {of}"
+    # One kind of flows is the usual case, and needs no name.
+    return known.format(of) if "{}" in known or name in ("0", "*") else f"{known} ({of})"
+
+
 #: Beginnings of the names of columns in which less is better, for columns that the table lacks.
 _LESS = ("queue", "rtt", "completion", "dropped", "retransmitted")
 
@@ -191,6 +224,11 @@ def measure(column: str) -> MeasureRow:
         return MEASURES[column]
     base = column.rpartition(".")[2]
     return MEASURES.get(base) or MeasureRow(column, base, "less" if base.startswith(_LESS) else "more")
+
+
+def column_named(name: str) -> str:
+    """The column of a measure by its name in a report, "goodput"; other names are columns themselves."""
+    return REPORTED[name].column if name in REPORTED else name
 
 
 def of_flows(column: str, flows: pl.DataFrame) -> pl.Expr | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.registry import controllers, unknown
+from bentpipe.registry import controllers
 
 BUFFER = "4 MB"
 """A relay's buffer, by default: some six bandwidth-delay products of 10 Mbit/s and 500 ms."""
@@ -49,9 +49,12 @@ def relay_of(
     if wrong or not all(given.values()) or set(given) - set(_KEYS):
         raise _core.ScenarioError(f"{option} {text}".rstrip() + f": write {_EXAMPLE}")
     if path and not _is_place(head, path) and not _is_algorithm(head):
-        known = [GATEWAY, *map(plain_name, path[:-1]), *(entry["id"] for entry in controllers())]
+        places = [GATEWAY, *map(plain_name, path[:-1])]
+        near = _core.nearest(head, [*places, *(entry["id"] for entry in controllers())])
+        more = f"did you mean {' or '.join(near)}?" if near else "bentpipe cc list has the algorithms"
         raise _core.ScenarioError(
-            f"{option}: {unknown('place of this path, and no algorithm,', head, known)}"
+            f"{option}: {head!r} is no algorithm and no place of this path, whose places are "
+            f"{' and '.join(places)}; {more}"
         )
     if len(path) == 1:
         raise _core.ScenarioError(

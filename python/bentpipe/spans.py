@@ -148,8 +148,10 @@ def _end(name: str, number: str, unit: str, whole: str) -> tuple[float, str]:
     # "mbit/s" is Mbit/s, but "MB/s" is not Mb/s.
     usual = {_USUAL[known].lower(): _USUAL[known] for known in _UNITS[name]}
     unit = _USUAL[unit] if unit in _UNITS[name] else usual.get(unit.lower(), unit)
-    if unit not in _UNITS[name] or not math.isfinite(value) or value < 0 or (value == 0 and not shares):
+    if unit not in _UNITS[name] or not math.isfinite(value) or value < 0:
         _refuse(name, whole)
+    if value == 0 and not shares:
+        raise _core.ScenarioError(f"{name}: it must be above zero, not {whole!r}")
     if shares and value > 1:
         raise _core.ScenarioError(f"{name}: {whole!r} is beyond what a probability can be, 0 to 1")
     return value, unit

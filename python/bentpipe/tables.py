@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import measures, stats, terminal, units
 from bentpipe.doctor import CheckItem
 from bentpipe.measures import LOSSY
+from bentpipe.pages.latex import booktabs
 from bentpipe.registry import GRADES, allowed
 from bentpipe.relays import NONE
 from bentpipe.result import LIMITS, Result, each_once
@@ -277,27 +278,8 @@ def _seconds(value: float | None) -> str:
 def comparison_latex(found: Comparison, link: str) -> str:
     """The first table of a comparison for LaTeX, with the rules of the package booktabs."""
     title, heads, rows = _what_each_got(found, link)
-    escape = str.maketrans({sign: f"\\{sign}" for sign in "&%$#_{}"})
-
-    def line(cells: Iterable[str]) -> str:
-        return " & ".join(cell.translate(escape).replace("+-", r"$\pm$") for cell in cells) + r" \\"
-
-    names, units_ = zip(*(head.lstrip("~").partition("\n")[::2] for head in heads), strict=True)
-    columns = "".join("l" if head.startswith("~") else "r" for head in heads)
-    return "\n".join(
-        [
-            f"% Bentpipe: {title}",
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
-            line(names),
-            line(units_),
-            r"\midrule",
-            *map(line, rows),
-            r"\bottomrule",
-            r"\end{tabular}",
-            "",
-        ]
-    )
+    pairs = [head.lstrip("~").partition("\n")[::2] for head in heads]
+    return booktabs(title, pairs, rows, left=[head.startswith("~") for head in heads])
 
 
 def _what_each_got(found: Comparison, link: str) -> tuple[str, list[str], list[list[str]]]:

@@ -10,6 +10,12 @@ from typing import Literal
 
 from bentpipe import _core
 
+MSS = 1448
+"""Payload bytes of a full segment on Ethernet; TCP has its option of timestamps."""
+HEADERS = 52
+"""Bytes of headers on each segment: 20 of IPv4, 20 of TCP, 12 of timestamps, as Linux has them."""
+PACKET = MSS + HEADERS
+"""Bytes of a full segment on the wire."""
 TABLES = json.loads(_core.units())
 """The units of "time", "rate" and "size": factors to ns, bit/s and bytes, and the spellings of each."""
 _SCALES = {"time": 1e9, "rate": 1, "size": 1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -100,6 +101,17 @@ Per = Annotated[
     float | None, option("P", 'Packet error rate: 1e-4 or "0.01 %".', "--per", "--loss", parser=probability)
 ]
 Buffer = Annotated[str | None, option("SIZE", '"1 bdp", "432 packets", "1 MB", "4 s"')]
+
+
+_NEGATIVE = re.compile(r"-\.?\d")
+
+
+class NumbersCommand(TyperCommand):
+    """A verb whose arguments may begin with a minus and a digit: they are no options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the arguments; a blank in front of such a word keeps it one."""
+        return super().parse_args(ctx, [f" {word}" if _NEGATIVE.match(word) else word for word in args])
 
 
 class RunsCommand(TyperCommand):

@@ -72,7 +72,7 @@ def test_a_value_is_one_number_or_a_range(
         ("per", "often", '"1e-4"'),
         ("per", "1.5", "0 to 1"),
         ("rate", "20", '"20 Mbit/s"'),
-        ("rate", "0 Mbit/s", '"20 Mbit/s"'),
+        ("rate", "0 Mbit/s", "must be above zero"),
         ("rate", "1,5 Mbit/s", '"20 Mbit/s"'),
         ("rtt", "9 to 3 ms", "lower end first"),
         ("buffer", "1 bdp..3 packets", "two kinds of unit"),

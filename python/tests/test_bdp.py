@@ -49,10 +49,26 @@ def test_a_simulation_has_the_goodput_at_a_loss_rate(cc: str, more: float) -> No
     assert simulated.json["flows"][0]["goodput_bps"] == pytest.approx(more * found, rel=0.1)
 
 
-@pytest.mark.parametrize(("words", "said"), [(["20", "600 ms"], "RATE: '20'"), (["1 kbit/s", "0 s"], "RTT")])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["20", "600 ms"], "RATE: '20'"),
+        (["1 kbit/s", "0 s"], "RTT"),
+        (["1 kbit/s", "-5 ms"], "RTT: a duration must be positive, not '-5 ms'"),
+        (["1 Mbit/s", "1 s", "--per", "0"], "above 0"),
+        (["1 Mbit/s", "1 s", "--per", "2"], "'2' is no probability"),
+    ],
+)
 def test_what_is_no_rate_or_no_time_is_refused(words: list[str], said: str) -> None:
     done = forked.run(["bdp", *words])
     assert done.returncode == 2 and said in done.stderr
+
+
+def test_a_loss_rate_may_be_asked_for() -> None:
+    done = forked.run(["bdp", "100 Mbit/s", "1 s", "--per", "0.01 %", "--json"])
+    # Reno: sqrt(1.5 / p) segments of 1448 bytes a round trip.
+    (p,), (goodput,) = zip(*json.loads(done.stdout)["goodput_bps"].items(), strict=True)
+    assert p == "0.0001" and goodput["reno"] == pytest.approx(1448 * 8 * 15000**0.5, rel=0.01)
 
 
 def test_a_link_of_less_than_a_segment_needs_nothing() -> None:

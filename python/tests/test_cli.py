@@ -137,7 +137,10 @@ def test_messages_about_a_shipped_scenario_call_it_by_its_name(cli, tmp_path, mo
     assert ran.stderr.startswith("bentpipe: scenario geo (override): link.geo.rate: 10 has no unit")
     ran = cli("plot", "cwnd", "geo", "-o", "x.svg")
     assert ran.exit_code == 2 and "bentpipe run geo --out DIR writes one" in ran.stderr
-    assert "1 run: one scenario x 1 seed" in cli("sweep", "geo", "-o", "one", "--set", "duration=1s").output
+    assert (
+        "1 run: one scenario x 1 seed; nothing varies"
+        in cli("sweep", "geo", "-o", "one", "--set", "duration=1s").output
+    )
 
 
 def test_a_comparison_is_a_table_for_latex(cli, tmp_path):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pickle
 import re
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,8 @@ import bentpipe as bp
 
 pytest.importorskip("gymnasium", reason="the extra gym is not installed")
 
+import gymnasium  # noqa: E402
+from gymnasium.envs import registration  # noqa: E402
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.vector import AutoresetMode  # noqa: E402
 
@@ -217,10 +222,40 @@ def test_a_wrong_task_is_refused_with_its_key() -> None:
         ({"domain": {"link.geo.rtae": ("1 Mbit/s", "2 Mbit/s")}}, "rtae"),
         ({"observe": ["latency"]}, '"latency"'),
         ({"step": "half a second"}, "step"),
+        ({"steps": 0}, "one step at least"),
         ({"acts": "both ways"}, "both ways"),
     ]:
         with pytest.raises(bp.ScenarioError, match=said):
             bp.gym.Env(GEO, **changes).reset(seed=1)
+
+
+def test_a_reward_is_weights_and_a_vector_has_environments() -> None:
+    with pytest.raises(TypeError, match=r"gymnasium\.Wrapper"):
+        bp.gym.Env(GEO, reward=lambda measures: 0.0)
+    with pytest.raises(ValueError, match="one environment at least"):
+        bp.gym.VectorEnv(GEO, 0)
+
+
+def test_a_pickled_environment_is_the_same_one() -> None:
+    env = bp.gym.Env(task())
+    copy = pickle.loads(pickle.dumps(env))
+    first, again = (one.reset(seed=3)[0] for one in (env, copy))
+    assert np.array_equal(first, again)
+    steps = [one.step(np.ones(1, np.float32))[1] for one in (env, copy)]
+    assert steps[0] == steps[1]
+    many = pickle.loads(pickle.dumps(bp.gym.VectorEnv(task(), 2, autoreset=AutoresetMode.SAME_STEP)))
+    assert many.num_envs == 2 and many.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
+
+
+def test_gymnasium_makes_environments_by_name() -> None:
+    table = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    module, _, name = table["project"]["entry-points"]["gymnasium.envs"]["bentpipe"].partition(":")
+    with registration.namespace("bentpipe"):
+        getattr(importlib.import_module(module), name)()
+    for of in ("Geo", "Meo", "Leo", "Aurora"):
+        env = gymnasium.make(f"bentpipe/{of}-v0", steps=3)
+        env.reset(seed=1)
+        assert [env.step(env.action_space.sample())[3] for _ in range(3)] == [False, False, True], of
 
 
 def test_pettingzoo_finds_nothing_to_object_to() -> None:

@@ -252,3 +252,11 @@ def test_a_file_that_is_not_there_is_named(cli: Any, tmp_path: Path) -> None:
     done = cli("advise", "--measured", tmp_path / "none.pcap")
     assert done.exit_code == 2
     assert done.stderr == f"bentpipe: --measured {tmp_path / 'none.pcap'}: there is no such file\n"
+
+
+def test_a_report_of_iperf3_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads, real = [], measured_link.iperf3_report
+    monkeypatch.setattr(measured_link, "iperf3_report", lambda path: reads.append(path) or real(path))
+    monkeypatch.setattr("bentpipe.timeline.traces.iperf3.report", measured_link.iperf3_report)
+    test = REAL / "clean-iperf3.json"
+    assert estimate([test]).of("rate_bps") is not None and reads == [test]

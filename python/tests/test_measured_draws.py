@@ -27,6 +27,7 @@ from bentpipe.measured.said import ends, typical
 from bentpipe.measured.transfers import RUN, Played, differences, log_fit, scenario
 from bentpipe.plain import Model
 from bentpipe.spans import Span
+from bentpipe.timeline.traces.iperf3 import report as report_of
 from bentpipe.units import seconds
 
 REAL = Path(__file__).parent / "measured"
@@ -80,7 +81,7 @@ def test_what_a_ping_cannot_tell_stays_open() -> None:
 
 
 def test_a_transfer_tells_rare_bursts_from_frequent_ones_and_a_slower_link() -> None:
-    test = iperf3.read(REAL / "vsat-iperf3.json")[2]
+    test = iperf3.read(report_of(REAL / "vsat-iperf3.json"))[2]
     assert not isinstance(test, str)
 
     def fit(rate: str, begins: float) -> float:
@@ -111,7 +112,7 @@ def upload(link: Played, cc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     run = dataclasses.replace(scenario(asked, link, 60.0), record=bp.Record("1 s", segments=True))
     place = tmp_path / "iperf3.json"
     place.write_text(json.dumps(advise_files.report(bp.run(run), cc)))
-    found = iperf3.read(place)[2]
+    found = iperf3.read(report_of(place))[2]
     assert not isinstance(found, str)
     return found
 
@@ -213,17 +214,17 @@ def test_four_streams_are_the_receivers_sum() -> None:
     received = report["end"]["sum_received"]["bits_per_second"] * 1500 / 1448
     rate = estimate([REAL / "vsat-four-iperf3.json"]).of("rate_bps")
     assert rate is not None and rate.value == pytest.approx(received, rel=0.15)
-    test = iperf3.read(REAL / "vsat-four-iperf3.json")[2]
+    test = iperf3.read(report_of(REAL / "vsat-four-iperf3.json"))[2]
     assert not isinstance(test, str)
     assert (test.cc, test.streams, test.resent, test.reverse) == ("bbr", 4, 3880, False)
 
 
 def test_a_download_tells_what_its_sender_knows() -> None:
-    test = iperf3.read(REAL / "vsat-iperf3.json")[2]
+    test = iperf3.read(report_of(REAL / "vsat-iperf3.json"))[2]
     assert not isinstance(test, str)
     assert (test.cc, test.streams, test.resent, test.reverse) == ("bbr", 1, 3866, True)
     assert test.intervals is None and test.by_receiver
-    upload = iperf3.read(REAL / "vsat-upload-iperf3.json")[2]
+    upload = iperf3.read(report_of(REAL / "vsat-upload-iperf3.json"))[2]
     assert not isinstance(upload, str) and upload.intervals is not None
     told = upload.intervals
     assert (told.width_s, len(told.rtts_s)) == (pytest.approx(1, abs=0.01), len(told.resent))
@@ -258,10 +259,10 @@ def test_a_transfer_that_cannot_be_simulated_leaves_the_ranges(
 
 
 def test_both_directions_at_once_and_text_are_not_simulated(tmp_path: Path) -> None:
-    assert iperf3.read(REAL / "vsat-bidir-iperf3.json")[2] == "it went in both directions at once"
+    assert iperf3.read(report_of(REAL / "vsat-bidir-iperf3.json"))[2] == "it went in both directions at once"
     place = tmp_path / "iperf3.txt"
     place.write_text("[  5]   0.00-1.00   sec  1.00 MBytes  8.39 Mbits/sec    0    100 KBytes\n")
-    assert "--json" in str(iperf3.read(place)[2])
+    assert "--json" in str(iperf3.read(report_of(place))[2])
 
 
 def test_a_transfer_of_the_other_direction_is_named_with_the_cure(download: Possible) -> None:
@@ -307,7 +308,7 @@ def test_with_one_transfer_the_other_kind_is_asked_for(names: list[str], word: s
 
 
 def test_a_hopeless_link_is_not_simulated_with_the_other_transfer_and_work_is_counted() -> None:
-    tests = [iperf3.read(REAL / f"geo-quic-{cc}-iperf3.json")[2] for cc in ("cubic", "bbr")]
+    tests = [iperf3.read(report_of(REAL / f"geo-quic-{cc}-iperf3.json"))[2] for cc in ("cubic", "bbr")]
     assert not any(isinstance(test, str) for test in tests)
 
     def link(rate: str, delay_s: float, per: float) -> Played:

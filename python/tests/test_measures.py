@@ -194,3 +194,20 @@ def test_a_mean_completion_time_needs_all_flows_to_have_finished() -> None:
     assert shown_by_a_report("completion", done) == pytest.approx(4)
     half = FLOWS.with_columns(completion_s=pl.Series([3.0, None, 7.0]))
     assert shown_by_a_report("completion", half) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("link.sat.loss.rate", "loss rate of sat"),
+        ("link.sat.reverse.delay", "one-way delay of sat/reverse"),
+        ('link."a.b".rate', "rate of a.b"),
+        ("link.*.handover.outage", "handover outage of every link"),
+        ("flow.0.count", "number of flows"),
+        ("flow.1.count", "number of flows (flow 1)"),
+        ("flow.2.extra_delay", "extra delay of flow 2"),
+        ("queue_mean", "queue mean"),
+    ],
+)
+def test_a_key_has_words(key: str, words: str) -> None:
+    assert measures.key_words(key) == words

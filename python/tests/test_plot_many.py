@@ -220,6 +220,14 @@ def test_a_measure_of_several_flows_says_what_of_them_it_is() -> None:
     assert alone == "goodput / Mbit/s"
 
 
+def test_an_axis_names_the_values_that_were_run() -> None:
+    sizes = {"link.sat.queue.limit_bdp": {x: f"{x} bdp" for x in (0.25, 0.5, 1.0, 2.0, 4.0)}}
+    axis = plot.against(sweep(sizes, seeds=1), x="link.sat.queue.limit_bdp").axes[0].xaxis
+    assert [tick.get_text() for tick in axis.get_ticklabels()] == ["0.25", "0.5", "1", "2", "4"]
+    flows = plot.against(sweep({"flow.0.count": {1: 1, 4: 4}}, seeds=1))
+    assert all(float(tick).is_integer() for tick in flows.axes[0].get_xticks())
+
+
 def test_no_interval_of_a_goodput_ends_beyond_the_rate_of_its_link() -> None:
     """At 1 Mbit/s and at 50: the end of the slow link's interval is not that of the fast one."""
     rates = {"link.sat.rate_bps": {1e6: "1 Mbit/s", 50e6: "50 Mbit/s"}}
@@ -546,6 +554,22 @@ def test_a_sweep_keeps_transfers_and_links_and_figures_draw_them(
     assert done.exit_code == 2 and "--where" in done.stderr
     many = plot.of_sweep(recorded)
     assert len(many) == 8 and all("seed" in name for name in many)
+
+
+def test_a_measure_has_its_name_of_reports_too(losses: Runs) -> None:
+    for name, column in (("goodput", "goodput_bps"), ("loss", "lost")):
+        assert plot.against(losses, y=name).data.equals(plot.against(losses, y=column).data)
+    assert plot.cdf(losses, "goodput").data.equals(plot.cdf(losses, "goodput_bps").data)
+
+
+def test_the_runs_of_a_figure_over_time_are_read_once(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bentpipe.sweeps import dataset
+
+    reads, real = [], dataset.read
+    monkeypatch.setattr(dataset, "read", lambda place: reads.append(place) or real(place))
+    assert len(plot.of_sweep(recorded, {"seed": "1"})) == 4 and reads == [recorded]
 
 
 def test_a_figure_over_time_of_a_sweep_without_traces_says_how_to_keep_them(on_disk: Path) -> None:

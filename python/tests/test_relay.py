@@ -89,8 +89,10 @@ def test_a_relay_that_is_not_understood_is_refused(text):
 
 
 def test_a_misspelt_algorithm_is_no_place_of_the_path():
-    with pytest.raises(bp.ScenarioError, match=r"--relay: no place .* is called 'cubik'; did you mean cubic"):
-        relay_of("cubik", path=["net", "sat"])
+    places = "is no algorithm and no place of this path, whose places are gateway and net"
+    for name, more in (("cubik", "did you mean cubic"), ("moon", "bentpipe cc list has the algorithms")):
+        with pytest.raises(bp.ScenarioError, match=f"--relay: '{name}' {places}; {more}"):
+            relay_of(name, path=["net", "sat"])
 
 
 def test_two_algorithms_for_one_relay_are_refused():

@@ -18,7 +18,7 @@ import bentpipe as bp
 from bentpipe.measures import REPORTED
 from bentpipe.reports.measures import Sample, leads, means, sample
 from bentpipe.reports.time import thinned
-from bentpipe.reports.writing import build
+from bentpipe.reports.writing import build, latex
 from bentpipe.sweeps.plan import Plan
 from bentpipe.sweeps.stored import Stored, read
 
@@ -156,12 +156,33 @@ def test_no_end_of_an_interval_is_beyond_the_link() -> None:
     assert got is not None and got.high == 10 and got.low > 0
 
 
+def test_the_table_of_a_sweep_is_one_for_latex() -> None:
+    lines = latex(stored(runs("cubic", 0.1, [8, 8.2, 8.4]) + runs("bbr", 0.2, [9, 9, 9]))).splitlines()
+    assert lines[1:5] == [
+        r"\begin{tabular}{lrrrr}",
+        r"\toprule",
+        r"Algorithm & one-way delay of a & goodput & p95 RTT & packets lost \\",
+        r" & ms & Mbit/s & ms & \% \\",
+    ]
+    # t(0.975, 2) = 4.303, and the standard error is 0.2 / sqrt(3).
+    assert lines[6].startswith(r"CUBIC & 100 & 8.2 $\pm$ 0.5 & 200 (all runs alike) &")
+    assert lines[7].startswith(r"BBR & 200 & 9.00 (all runs alike)") and lines[8] == r"\bottomrule"
+
+
+def test_a_report_named_tex_is_the_table(swept, cli, tmp_path) -> None:
+    done = cli("report", swept, "-o", tmp_path / "table.tex")
+    assert done.exit_code == 0 and "table.tex" in done.stdout, done.stderr
+    assert (tmp_path / "table.tex").read_text().startswith("% Bentpipe: ")
+
+
 def test_values_of_several_decades_with_zero_stand_at_equal_distances() -> None:
     rows = [row for delay in (0.0, 1e-5, 1e-3) for row in runs("cubic", delay, [1, 2])]
     (parameter,) = sample(stored(rows)).parameters
     assert parameter.spaced and parameter.axis().names == ["0", "0.01", "1"]
     (steady,) = sample(stored([row for d in (0.1, 0.2) for row in runs("cubic", d, [1])])).parameters
-    assert not steady.spaced and not steady.axis().log and steady.phrase(100.0) == "link.a.delay 100 ms"
+    assert (
+        not steady.spaced and not steady.axis().log and steady.phrase(100.0) == "one-way delay of a: 100 ms"
+    )
 
 
 def test_a_thinned_curve_keeps_its_highs_and_lows() -> None:
@@ -202,8 +223,8 @@ def test_a_report_of_a_sweep_has_everything(swept: Path) -> None:
     assert "<h1>A &lt;b&gt;grid&lt;/b&gt;</h1>" in page
     sections = re.findall(r"<h2 id=\"[^\"]*\">(.*?)</h2>", page)
     assert sections == [
-        "Summary", "By link.geo.delay", "By link.geo.loss.rate",
-        "Goodput by link.geo.delay and link.geo.loss.rate", "Every run", "Over time", "Every combination",
+        "Summary", "By one-way delay of geo", "By loss rate of geo",
+        "Goodput by one-way delay of geo and loss rate of geo", "Every run", "Over time", "Every combination",
         "What was run", "Data and reproduction",
     ]  # fmt: skip
     assert f"pl.read_parquet(&#34;{swept}/flows/*.parquet&#34;)" in page
@@ -213,7 +234,7 @@ def test_a_report_of_a_sweep_has_everything(swept: Path) -> None:
 def test_charts_of_amounts_begin_at_zero(swept: Path, tmp_path: Path) -> None:
     page = bp.report(swept, tmp_path / "page.html", ["goodput", "loss"]).read_text()
     charts = [json.loads(data) for data in re.findall(r'"application/json">(.*?)</script>', page)]
-    over = [chart["y"] for chart in charts if chart["x"]["label"].startswith("link.geo")]
+    over = [chart["y"] for chart in charts if chart["x"]["label"].endswith(("of geo", "of geo, ms"))]
     least = {axis["label"]: axis["least"] for axis in over if not axis["names"]}
     assert least == {"goodput, Mbit/s": 0, "packets lost, %": 0}
 
@@ -312,12 +333,13 @@ def test_reports_fit_their_windows_and_load_nothing(window, swept, results, tmp_
 @needs_chromium
 def test_a_choice_and_a_name_hold_for_all_charts(window, swept, tmp_path) -> None:
     window.open(bp.report(swept, tmp_path / "a.html"))
-    seen = "[...document.querySelectorAll('#by-link-geo-delay + .figures select')].map(s => s.selectedIndex)"
-    window.run("(() => { const s = document.querySelector('#by-link-geo-delay + .figures select');"
+    seen = ("[...document.querySelectorAll('#by-one-way-delay-of-geo + .figures select')]"
+            ".map(s => s.selectedIndex)")  # fmt: skip
+    window.run("(() => { const s = document.querySelector('#by-one-way-delay-of-geo + .figures select');"
                "s.selectedIndex = 2; s.dispatchEvent(new Event('change')); })()")  # fmt: skip
     chosen = window.run(seen)
     assert chosen == [2] * len(chosen) and len(chosen) == 3
-    others = window.run("[...document.querySelectorAll('#by-link-geo-loss-rate + .figures select')]"
+    others = window.run("[...document.querySelectorAll('#by-loss-rate-of-geo + .figures select')]"
                         ".map(s => s.selectedIndex)")  # fmt: skip
     assert set(others) == {0}
     window.run("[...document.querySelectorAll('.legend button')].find(b => b.innerText === 'BBR').click()")
@@ -352,8 +374,8 @@ def test_a_hundred_thousand_runs_are_drawn(window, tmp_path) -> None:
     assert window.run(inked) > 0.2
 
 
-def test_a_report_is_a_page_whatever_the_name_asks_for(swept, cli, tmp_path):
-    for name in ("x.pdf", "x.tex", "x"):
+def test_a_report_is_a_page_or_a_table_and_no_other_file(swept, cli, tmp_path):
+    for name in ("x.pdf", "x.png", "x"):
         done = cli("report", swept, "-o", tmp_path / name)
         assert done.exit_code == 2 and "ends in .html; a browser prints it as PDF" in " ".join(
             done.stderr.split()

@@ -10,11 +10,12 @@ import pytest
 from repeated import same_again
 
 from bentpipe import _core, studies
-from bentpipe.papers.a_liad import claims, setup
+from bentpipe.papers.a_liad import claims, figures, setup
 from bentpipe.papers.a_liad.measure import measure
 from bentpipe.studies.claim import at_least, at_most
 from bentpipe.studies.design import BASE, FITTED, Origin, Replication, Size, Variant
 from bentpipe.studies.judge import evaluate, linearity, sensitivity
+from bentpipe.studies.show import findings
 from bentpipe.studies.study import Case
 
 IDS = [f"A{i}" for i in range(1, 11)]
@@ -288,3 +289,20 @@ def test_a_small_study_from_end_to_end(tmp_path, monkeypatch):
     assert flat["drops"].to_list() == [0, 0]
     assert result.page.read_text(encoding="utf-8").count("data:image/svg+xml") == 12
     assert same_again(studies.get("a-liad"), plan, runs)
+
+
+def test_the_numbers_of_a_figure_have_the_papers_beside_them():
+    """60 % of A-LIAD in both panels; and of three algorithms what they leave a NewReno flow at 25 ms."""
+    keys = {"variant": BASE, "experiment": "loss", "rtt_ms": 600}
+    rows = [keys | {"cc": cc, "per": per, "share": 50.0} for per in (1e-3, 1e-2) for cc in setup.ALGORITHMS]
+    friend = keys | {"experiment": "friend", "rtt_ms": 25, "per": 0.0, "mbps": 1.0, "newreno_mbps": 10.0}
+    rows += [friend | {"cc": cc} for cc in setup.ALGORITHMS]
+    rows = [row | {"seed": seed} for seed in (1, 2) for row in rows]
+    runs = pl.DataFrame(rows, infer_schema_length=None)
+    found = findings(planned("quick"), runs, pl.DataFrame())
+    lost = figures.loss(found).data.filter(pl.col("paper").is_not_null())
+    assert lost["cc"].to_list() == ["a-liad"] * 2 and lost["paper"].to_list() == [60.0] * 2
+    beside = figures.friendliness(found, "figure-12", 0.025).data.filter(pl.col("paper").is_not_null())
+    assert dict(beside.select("cc", "paper").iter_rows()) == pytest.approx(
+        {"a-liad": 2 * 0.62, "cubic": 2 * 0.89, "scalable": 2 * 0.55}
+    )

@@ -196,7 +196,7 @@ def test_a_table_has_the_width_that_is_asked_for_else_the_type(tmp_path, monkeyp
     [
         (("a-liat", "--figure", 5), "no study is called 'a-liat'; did you mean a-liad?"),
         (("a-liad", "--figure", 99), "a-liad has no figure '99'; there are: 1, 2, 3"),
-        (("a-liad", "--table", 1), "a-liad has no table; there are: figure-1, figure-2"),
+        (("a-liad", "--table", 1), "a-liad has no table; it has figures 1, 2"),
         (("hswa", "--figure", 2), "hswa, figure 2: nothing is drawn; a sender"),
         (("a-liad", "--figure", 5, "-o", "x.jpg"), "-o x.jpg: the name must end in .png, .svg, .pdf or .csv"),
         (("a-liad", "--figure", 5, "--table", 1), "--figure and --table exclude each other"),

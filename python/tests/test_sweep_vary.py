@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 import tomllib
@@ -17,10 +18,12 @@ import bentpipe as bp
 from bentpipe import _core
 from bentpipe.controller import load_controller
 from bentpipe.plain import toml
+from bentpipe.schema import sweep_schema
 from bentpipe.sweeps.fingerprint import source_hash
 from bentpipe.sweeps.job import run_plan
 from bentpipe.sweeps.plan import Plan
-from bentpipe.sweeps.vary import SweepAxis, axes, axis_of_text, column, quantity, value_of, words
+from bentpipe.sweeps.stored import read
+from bentpipe.sweeps.vary import SweepAxis, axes, axis_of_text, column, put_at, quantity, value_of, words
 
 MINE = """
 import bentpipe as bp
@@ -356,3 +359,64 @@ def test_a_scenario_without_axes_has_no_points(scenario_file, swept, cli):
     done = cli("run", scenario_file, "--point", "cc=bbr")
     assert done.exit_code == 2 and "nothing varies here" in done.stderr
     assert "run --point for one of them" in cli("run", swept).stderr
+
+
+DOTTED = """
+duration = "1 s"
+[link."a.b"]
+rate = "10 Mbit/s"
+delay = "10 ms"
+[[flow]]
+cc = "cubic"
+path = ["a.b"]
+[vary]
+link."a.b".rate = ["5 Mbit/s", "10 Mbit/s"]
+"link.'a.b'.delay" = ["5 ms", "10 ms"]
+"flow.0.cc.beta" = [0.5, 0.8]
+"""
+
+
+def test_a_name_with_a_point_is_one_part_of_a_key(cli, tmp_path):
+    (tmp_path / "dotted.toml").write_text(DOTTED)
+    done = cli("run", tmp_path / "dotted.toml", "--point", "rate=5Mbit/s, delay=5ms, beta=0.5", "--json")
+    assert done.exit_code == 0, done.stderr
+    bp.sweep(tmp_path / "dotted.toml", out=tmp_path / "all")
+    scenario = read([tmp_path / "all"]).result(0).scenario
+    link = scenario["link"]["a.b"]
+    assert (link["rate"], link["delay"]) == ("5 Mbit/s", "5 ms")
+    assert scenario["flow"][0]["cc"] == {"name": "cubic", "beta": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("flow.7.start", "flow.7.start: 7 is not the number of an entry; there are 1"),
+        ("title.x", "title.x: the scenario has no table there"),
+        ("link..rate", "link..rate: write a key of the scenario"),
+    ],
+)
+def test_a_key_that_leads_nowhere_is_refused(key: str, said: str) -> None:
+    with pytest.raises(bp.ScenarioError, match=said):
+        put_at({"title": "one", "flow": [{"cc": "cubic"}]}, key, 1)
+
+
+def test_the_schema_for_editors_knows_the_files_of_sweeps() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    check = jsonschema.Draft202012Validator(sweep_schema())
+    pages = [Path(__file__).parents[2] / page for page in ("README.md", "docs/sweeps.md")]
+    blocks = [
+        text for page in pages for text in re.findall(r"```toml\n(.*?)```", page.read_text(), re.DOTALL)
+    ]
+    files = [*(text for text in blocks if "[vary]" in text and "[link" in text), DOTTED, SWEPT]
+    assert len(files) >= 3
+    for text in files:
+        assert list(check.iter_errors(tomllib.loads(text))) == [], text
+    wrong = tomllib.loads(DOTTED)
+    for key, value in (
+        ("seeds", 0),
+        ("seeds", [1, 1]),
+        ("vary", {"a": {"log": [1, 2], "point": 3}}),
+        ("vary", {"a": []}),
+        ("vary", {"a": 1}),
+    ):
+        assert list(check.iter_errors({**wrong, key: value})), (key, value)

@@ -10,9 +10,8 @@ from bentpipe import _core
 from bentpipe.breaking.search import Between, OneOf, Point
 from bentpipe.registry import unknown
 from bentpipe.spans import Span, merged
+from bentpipe.units import PACKET
 
-PACKET = 1500
-"""Bytes of a full packet."""
 LEAST_PACKETS = 5
 """No queue holds less."""
 INTERVAL = "100 ms"

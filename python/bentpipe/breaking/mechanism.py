@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bentpipe.breaking.conditions import FIRST, LINK, PACKET, SECOND, steps
+from bentpipe.breaking.conditions import FIRST, LINK, SECOND, steps
 from bentpipe.breaking.observation import (
     LATE,
     SETTLED,
@@ -25,7 +25,7 @@ from bentpipe.breaking.observation import (
     seconds,
 )
 from bentpipe.breaking.trials import Pair
-from bentpipe.units import digits
+from bentpipe.units import PACKET, digits
 
 _LOW = 0.25
 """A period of failure is one in which less than this share of the yardstick's rate arrives."""

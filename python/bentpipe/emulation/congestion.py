@@ -48,7 +48,7 @@ def _advice(name: str) -> str:
     ways = [f"modprobe tcp_{name}"] * (name in modules) + [f"bentpipe kernel attach {name}"] * (name in ours)
     if ways:
         more = f"; it may be had by {' or by '.join(ways)}"
-    elif near := _core.nearest(name, sorted({*there, *modules, *ours})):
+    elif near := _core.nearest(name, there):
         more = f"; did you mean {' or '.join(near)}?"
     else:
         more = f"; modprobe tcp_{name} loads a module of that name" if name.isidentifier() else ""

@@ -11,9 +11,8 @@ from bentpipe import units
 from bentpipe.models import Bulk, DropTail, Flow, Link, Queue, Record
 from bentpipe.plain import is_datagrams
 from bentpipe.scenario import Scenario
+from bentpipe.units import PACKET
 
-FULL_PACKET = 1500
-"""Bytes of a full packet."""
 EDGE_RTTS = (4, 28, 54, 74, 98, 124, 150, 174, 200)
 """Milliseconds of the nine pairs of hosts of a dumbbell (tcpeval section 4.1, table 1)."""
 RECORD = Record("100 ms", flows=True)
@@ -32,7 +31,7 @@ few carry most bytes, as tcpeval's appendix A asks."""
 
 def bdp_packets(rate: float, rtt: float, times: float = 1.0) -> int:
     """Full packets in this number of bandwidth-delay products; rate in Mbit/s, rtt in ms; at least 2."""
-    return max(round(rate * 1e6 * rtt / 1e3 / 8 / FULL_PACKET * times), 2)
+    return max(round(rate * 1e6 * rtt / 1e3 / 8 / PACKET * times), 2)
 
 
 def drop_tail(packets: int) -> DropTail:
@@ -60,7 +59,7 @@ def out_of_step(rate: float) -> dict[str, Any]:
     Its acknowledgements wait up to the time of one full packet at `rate` Mbit/s (phase effects: Floyd and
     Jacobson, 1991).
     """
-    return {"ack_jitter": f"{FULL_PACKET * 8 / rate * 1e3:.0f} ns"}
+    return {"ack_jitter": f"{PACKET * 8 / rate * 1e3:.0f} ns"}
 
 
 def scenario(

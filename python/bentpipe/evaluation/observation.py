@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import measures
-from bentpipe.evaluation.network import FULL_PACKET
+from bentpipe.units import PACKET
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,7 +68,7 @@ class Observation:
     def queueing(self) -> float:
         """The mean wait, in seconds, if all packets that wait are full ones."""
         link = self.link()
-        return float(link["queue_mean_packets"] * FULL_PACKET * 8 / link["rate_bps"])
+        return float(link["queue_mean_packets"] * PACKET * 8 / link["rate_bps"])
 
     def queueing_p95(self, rtt: float, name: str = "test") -> float:
         """Excess of the 95th percentile of the round-trip time over `rtt`, in seconds, mean over flows."""

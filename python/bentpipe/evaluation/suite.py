@@ -11,7 +11,6 @@ from typing import Any
 
 from bentpipe.evaluation.experiment import Extent, Numbers, Setting, experiment
 from bentpipe.evaluation.network import (
-    FULL_PACKET,
     bdp_packets,
     bottleneck,
     drop_tail,
@@ -24,6 +23,7 @@ from bentpipe.evaluation.network import (
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import Bulk, Cbr, Flow, Link
 from bentpipe.scenario import Scenario
+from bentpipe.units import PACKET
 
 # Basic scenarios --------------------------------------------------------------------------------------------
 
@@ -151,14 +151,14 @@ def _flood_build(s: Setting, cc: Any, seed: int) -> Scenario:
 
 
 def _cross(rate: str, nth: int, **when: Any) -> Flow:
-    return flow(None, f"cross-{nth}", traffic=Cbr(rate, packet=f"{FULL_PACKET} bytes"), **when)
+    return flow(None, f"cross-{nth}", traffic=Cbr(rate, packet=f"{PACKET} bytes"), **when)
 
 
 def _flood_measure(run: Observation) -> Numbers:
     numbers = dict.fromkeys(("to60", "to80", "to90", "jump", "cross", "loss"), math.nan)
     numbers["loss"] = run.loss()
     if run.setting["event"] == LEAVES:
-        bdp = FLOOD_RATE * 1e6 * FLOOD_RTT / 1e3 / 8 / FULL_PACKET
+        bdp = FLOOD_RATE * 1e6 * FLOOD_RTT / 1e3 / 8 / PACKET
         times, cwnd = run.column("cwnd")
         for share in (60, 80, 90):
             first = (

@@ -76,32 +76,3 @@ def _range(key: str, given: Any) -> Range:
         )
     whole = all(isinstance(end, int) for end in given)
     return Range(key, float(low), float(high), unit, log, whole)
-
-
-def put(table: dict[str, Any], key: str, value: Any) -> None:
-    """Sets a dotted key of a table, "link.sat.loss.rate" or "flow.0.start".
-
-    Raises:
-        ScenarioError: the key leads through something that is no table.
-    """
-    *path, last = key.split(".")
-    place: Any = table
-    for name in path:
-        if isinstance(place, list):
-            place = place[_index(place, name, key)]
-        elif isinstance(place, dict):
-            place = place.setdefault(name, {})
-        else:
-            break
-    if isinstance(place, list):
-        place[_index(place, last, key)] = value
-    elif isinstance(place, dict):
-        place[last] = value
-    else:
-        raise ScenarioError(f"domain: {key}: the scenario has no table there")
-
-
-def _index(place: list[Any], name: str, key: str) -> int:
-    if name.isdigit() and int(name) < len(place):
-        return int(name)
-    raise ScenarioError(f"domain: {key}: {name} is not the number of an entry; there are {len(place)}")

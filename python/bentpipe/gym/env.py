@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,10 @@ class Env(gymnasium.Env[Array, Array]):
         self._batch = Batch(self.task, 1, 1)
         self.observation_space, self.action_space = spaces(self.task)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has the same task, and begins with `reset`."""
+        return type(self), (self.task,)
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
@@ -119,7 +124,10 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
     ) -> None:
         if autoreset == AutoresetMode.DISABLED:
             raise ValueError("autoreset is NEXT_STEP or SAME_STEP")
+        if count < 1:
+            raise ValueError(f"count: one environment at least, not {count}")
         self.task = task_of(given, changes)
+        self._threads = threads
         self._batch = Batch(self.task, count, threads)
         self.num_envs = count
         self.metadata = {"render_modes": [], "autoreset_mode": autoreset}
@@ -129,6 +137,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         self._same = autoreset == AutoresetMode.SAME_STEP
         self._randoms: list[np.random.Generator] = []
         self._over = np.zeros(count, np.bool_)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has the same tasks, and begins with `reset`."""
+        mode = self.metadata["autoreset_mode"]
+        made = functools.partial(type(self), threads=self._threads, autoreset=mode)
+        return made, (self.task, self.num_envs)
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None

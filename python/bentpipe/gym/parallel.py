@@ -43,6 +43,10 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Array, Array]):
         self._spaces = {name: spaces(self.task) for name in self.possible_agents}
         self._random: np.random.Generator | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has the same task, and begins with `reset`."""
+        return type(self), (self.task,)
+
     def observation_space(self, agent: str) -> Box:
         """The space of an agent's observations, always the same object."""
         return self._spaces[agent][0]

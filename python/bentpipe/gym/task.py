@@ -15,8 +15,9 @@ import numpy as np
 from bentpipe import _core
 from bentpipe._core import ScenarioError
 from bentpipe.drawn.lines import as_json
-from bentpipe.gym.domain import Range, put, ranges
+from bentpipe.gym.domain import Range, ranges
 from bentpipe.scenario import Scenario
+from bentpipe.sweeps.vary import put_at
 
 KEY = "python:agent"
 """The `cc` of a flow that an agent controls."""
@@ -69,7 +70,7 @@ class Task:
             time, "100 ms"; or "ack", with the next acknowledgement.
         acts: what an action changes: "rate", "window" or "both", the rate first.
         scale: alpha. An action a multiplies by 1 + alpha a, and divides by 1 - alpha a if a is negative.
-        most: the bound of actions, [-most, most].
+        most: the bound of actions, [-most, most]; beyond it they are clipped.
         start: the first rate as a multiple of the rate of the slowest link of the path; a pair is a range.
         bounds: the least and the largest rate in the same way.
         steps: steps after which an episode is cut off; None for the end of the scenario.
@@ -89,6 +90,15 @@ class Task:
     start: float | tuple[float, float] = (0.3, 1.5)
     bounds: tuple[float, float] = (0.05, 5.0)
     steps: int | None = 400
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.reward, Mapping):
+            raise TypeError(
+                'reward: a weight for each measure, {"throughput_pps": 10}; a function of them belongs into '
+                "a gymnasium.Wrapper, as the info of a step has every measure"
+            )
+        if self.steps is not None and self.steps < 1:
+            raise ScenarioError(f"steps: an episode has one step at least, not {self.steps}")
 
     @cached_property
     def _table(self) -> tuple[dict[str, Any], list[str]]:
@@ -159,7 +169,7 @@ class Task:
         table = copy.deepcopy(self._table[0])
         table["seed"] = int(random.integers(2**32))
         for one in self._ranges:
-            put(table, one.key, one.draw(random))
+            put_at(table, one.key, one.draw(random))
         low, high = self.start if isinstance(self.start, tuple) else (self.start, self.start)
         start = [low + (high - low) * float(random.random()) for _ in self.agents]
         return as_json(table), start

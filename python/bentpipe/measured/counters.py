@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 
 from bentpipe.measured.hypotheses import Count, Watched
 from bentpipe.measured.quantities import Estimate, share
+from bentpipe.units import MSS, PACKET
 
 Found = tuple[list[Estimate], list[Watched | Count]]
 """Of a file its estimates, and its packets that were lost or not."""
-MSS = 1448
-"""Bytes of data in a segment, where the file does not say; TCP has time stamps."""
-HEADERS = 52
-"""Bytes of headers on each segment: IPv4, TCP, and its time stamps, as Linux has them."""
-WIRE = (MSS + HEADERS) / MSS
+WIRE = PACKET / MSS
+"""Bytes on the wire for each of data, where the file does not give the size of segments."""
 FILLED = 0.05
 """A test whose round trips swell by this share has filled a queue somewhere, so its rate is the link's."""
 FILLING = 2

@@ -38,6 +38,7 @@ from bentpipe.measured.quantities import Estimate
 from bentpipe.measured.transfers import SEEKERS, IperfTest, Pausing, Played
 from bentpipe.models import Loss
 from bentpipe.spans import Span, radical_inverse
+from bentpipe.units import PACKET
 
 Told = Callable[[str, int, int], None]
 Floats = NDArray[np.float64]
@@ -90,7 +91,6 @@ _LOADED = 1 / 8
 not pause looks like a slower link."""
 _LOADS, _PERIODS_S = (0.1, 0.5), (1.0, 10.0)
 """Its share of the rate while it sends, and the lengths of its periods of sending and of its pauses."""
-_PACKET = 1500.0
 _UNITS = {"rate": "bit/s", "rtt": "s", "buffer": "bytes"}
 WHAT = "weighing links by what was measured"
 
@@ -137,7 +137,9 @@ class Draw:
             return None
         number, _, unit = self.buffer.partition(" ")
         bdp = self.rate_bps * self.rtt_s / 8
-        return float(number) * {"packets": _PACKET, "bdp": bdp, "bytes": 1.0, "s": self.rate_bps / 8}[unit]
+        return (
+            float(number) * {"packets": float(PACKET), "bdp": bdp, "bytes": 1.0, "s": self.rate_bps / 8}[unit]
+        )
 
 
 @dataclass(frozen=True)
@@ -262,7 +264,7 @@ class Evidence:
     def _buffer(self, one: Estimate | None) -> Unknown | None:
         if one is None:
             return Unknown("buffer", *_ANY_BUFFER, log=True) if self.tests else None
-        low, high = max(one.low, one.value / 20, _PACKET), max(one.high, _PACKET)
+        low, high = max(one.low, one.value / 20, PACKET), max(one.high, PACKET)
         wider = 1.0 if not self.tests else _BOUND_BUFFER if one.bound else _WIDER_BUFFER
         if self.tests and one.bound and {"rate_bps", "rtt_s"} <= set(self.estimates):
             bdp = self.estimates["rate_bps"].high * self.estimates["rtt_s"].value / 8

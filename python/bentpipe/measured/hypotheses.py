@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bentpipe.models import BitError, GilbertElliott, Loss, Outage, PacketError
+from bentpipe.units import PACKET
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
@@ -33,7 +34,6 @@ _EARLY = 1e-4
 _NEAREST = 1e-3
 _PIECES = 8
 """An outage loses everything. A fade that loses some of its packets is played as several outages in a row."""
-_PACKET_BITS = 8 * 1500
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Hypothesis:
             begins, ends = 1 / of["between_s"], 1 / of["length_s"]
             moved = -np.expm1(-(begins + ends) * apart_s) / (begins + ends)
             return _chain(of, begins * moved, ends * moved)
-        share = of["per"] if self.name != "ber" else -np.expm1(_PACKET_BITS * np.log1p(-of["ber"]))
+        share = of["per"] if self.name != "ber" else -np.expm1(8 * PACKET * np.log1p(-of["ber"]))
         none = np.zeros_like(share)
         return LossChain(none, none + 1, share, share)
 

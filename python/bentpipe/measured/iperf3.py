@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from bentpipe import _core
 from bentpipe.foreign import refuse
 from bentpipe.linux import MODULES
-from bentpipe.measured.counters import FILLED, HEADERS, MSS, best_half, from_count
+from bentpipe.measured.counters import FILLED, best_half, from_count
 from bentpipe.measured.hypotheses import Count
 from bentpipe.measured.quantities import Estimate, share
 from bentpipe.measured.transfers import SMALL_WINDOW, Intervals, IperfTest
 from bentpipe.registry import controllers
 from bentpipe.timeline.traces import iperf3 as trace
+from bentpipe.units import HEADERS, MSS
 
 UDP_HEADERS = 28
-_DATAGRAM = 1448
 _COOKIE = 30
 """Characters below which it is not a cookie of iperf3, which draws 36 of them."""
 _LONG_S = 5.0
@@ -30,11 +30,13 @@ _LIKE = 0.25
 """A window whose logarithm is as near to that of `SMALL_WINDOW` may have been held there by the kernel."""
 
 
-def read(path: Path, floor_s: float | None = None) -> tuple[list[Estimate], list[Count], IperfTest | str]:
+def read(
+    report: trace.Iperf3Report, floor_s: float | None = None
+) -> tuple[list[Estimate], list[Count], IperfTest | str]:
     """All that a test says of the link.
 
     Args:
-        path: iperf3's JSON, or its report as text.
+        report: the test.
         floor_s: the round-trip time without queues from another file, which narrows the range of the buffer.
 
     Returns:
@@ -43,21 +45,20 @@ def read(path: Path, floor_s: float | None = None) -> tuple[list[Estimate], list
         evidence, or the reason why it is not, a clause.
 
     Raises:
-        ScenarioError: the file is damaged, or the test failed.
+        ScenarioError: its start or its end is damaged.
     """
-    report = trace.report(path)
     told = dict(report.content)
     try:
         return _estimates(report, told, floor_s), _counts(report, told), _test(report, told)
     except _core.ScenarioError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        refuse(path, None, "its start or its end is not as iperf3 writes it")
+        refuse(report.path, None, "its start or its end is not as iperf3 writes it")
 
 
-def cookie(path: Path) -> str:
+def cookie(report: trace.Iperf3Report) -> str:
     """What both ends of a test have in their JSON, and no other test has; empty if it is missing."""
-    found = (trace.report(path).content.get("start") or {}).get("cookie")
+    found = (report.content.get("start") or {}).get("cookie")
     return found if isinstance(found, str) and len(found) >= _COOKIE else ""
 
 
@@ -266,7 +267,7 @@ def _datagrams(path: Path, test: dict[str, Any], end: dict[str, Any]) -> list[Es
     sent, lost = int(total.get("packets") or 0), int(total.get("lost_packets") or 0)
     if not 0 <= lost <= sent or sent == 0:
         refuse(path, None, "it tells of no datagrams; did the test end?")
-    size = test.get("blksize") or _DATAGRAM
+    size = test.get("blksize") or MSS
     rate = float(total["bits_per_second"]) * (1 - lost / sent) * (size + UDP_HEADERS) / size
     value, low, high = share(lost, sent)
     how = f"{lost} of {sent} datagrams, Wilson's interval; a queue drops them too if more is sent than fits"

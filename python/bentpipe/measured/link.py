@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from bentpipe.measured.transfers import IperfTest
 from bentpipe.plain import to_plain
 from bentpipe.spans import Span
 from bentpipe.timeline.traces import ping
+from bentpipe.timeline.traces.iperf3 import Iperf3Report
+from bentpipe.timeline.traces.iperf3 import report as iperf3_report
 from bentpipe.timeline.traces.probes import OUTAGE_S, Probe, atlas_outage, atlas_probes, dark, irtt_probes
 
 _ASK = {
@@ -150,7 +153,8 @@ def estimate(files: Sequence[str | Path]) -> Estimates:
     if isinstance(files, str | Path):
         files = [files]
     every = [(Path(file), kind(Path(file))) for file in files]
-    _check_once(every)
+    reports = [(file, iperf3_report(file)) for file, of in every if of == "iperf3"]
+    _check_once(every, [report for _, report in reports])
     found: list[Estimate] = []
     losses: list[Watched | Count] = []
     for file, of in every:
@@ -166,8 +170,8 @@ def estimate(files: Sequence[str | Path]) -> Estimates:
     least = best(found, "rtt_s")  # of probes and captures, which see it better than a test
     tests: list[IperfTest] = []
     unused: list[str] = []
-    for file in (file for file, of in every if of == "iperf3"):
-        of_test, counts, transfer = iperf3.read(file, None if least is None else least.value)
+    for file, report in reports:
+        of_test, counts, transfer = iperf3.read(report, None if least is None else least.value)
         found += of_test
         losses += counts
         if isinstance(transfer, IperfTest):
@@ -307,7 +311,7 @@ def kind(path: Path) -> str:
     return found.name
 
 
-def _check_once(files: Sequence[tuple[Path, str]]) -> None:
+def _check_once(files: Sequence[tuple[Path, str]], reports: Sequence[Iperf3Report]) -> None:
     """Checks that no measurement is given twice, under whatever name: it would count as two.
 
     Raises:
@@ -320,13 +324,17 @@ def _check_once(files: Sequence[tuple[Path, str]]) -> None:
             marks: list[object] = [hashlib.file_digest(stream, "sha256").digest()]
         if of != "capture":
             marks.append(hashlib.sha256(unpacked(file)).digest())
-        if of == "iperf3" and (cookie := iperf3.cookie(file)):
-            marks.append(cookie)
         for mark in marks:
             if (other := known.setdefault(mark, file)) is not file:
-                what = "it is" if isinstance(mark, bytes) else "it is of the same test of iperf3 as"
-                same = "the same measurement as " if isinstance(mark, bytes) else ""
-                refuse(file, None, f"{what} {same}{other.name}, and would count twice; give one of them")
+                _twice(file, "it is the same measurement as", other)
+    for report in reports:
+        cookie = iperf3.cookie(report)
+        if cookie and (other := known.setdefault(cookie, report.path)) is not report.path:
+            _twice(report.path, "it is of the same test of iperf3 as", other)
+
+
+def _twice(file: Path, what: str, other: Path) -> NoReturn:
+    refuse(file, None, f"{what} {other.name}, and would count twice; give one of them")
 
 
 def _of_probes(

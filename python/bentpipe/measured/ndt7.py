@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe.foreign import documents, refuse, unpacked
-from bentpipe.measured.counters import FILLED, MSS, WIRE, Found, joined, rate, round_trip, sent_again
+from bentpipe.measured.counters import FILLED, WIRE, Found, joined, rate, round_trip, sent_again
+from bentpipe.units import MSS
 
 _US = 1e-6
 _WIDTH_S = 0.5

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bentpipe.foreign import decoded, refuse, split, unpacked
-from bentpipe.measured.counters import HEADERS, MSS, Found, joined, round_trip, sent_again
+from bentpipe.measured.counters import Found, joined, round_trip, sent_again
 from bentpipe.measured.quantities import Estimate
+from bentpipe.units import HEADERS, MSS
 
 _VALUE = re.compile(r"\b([a-z_]{2,20}):([0-9.]{1,30})(?:/([0-9.]{1,30}))?(?![\w(])")
 _RATE = re.compile(r"\b(?:delivery_rate |bbr:\(bw:)([0-9.]{1,20})([kMGT]?)bps\b")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bentpipe import _core
 from bentpipe.models import Cbr, Flow, Link, Loss, Record
 from bentpipe.scenario import Scenario
+from bentpipe.units import PACKET
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +69,6 @@ Distance Function, Bayesian Analysis 12, 2017, has the question; K. L. Lange, R.
 Taylor, Robust Statistical Modeling Using the t Distribution, JASA 84, 1989, the law)."""
 _NONE = 8.0
 """Tolerances by which a transfer that carried nothing differs; none differs by more."""
-_PACKET_BITS = 8 * 1500
 _JITTER = "1 s"
 RUN = 10_000
 """Fixed cost of a simulated transfer, in packets that take the same time."""
@@ -220,7 +220,7 @@ class IperfTest:
 
     def packets(self, lasted_s: float, beside: int) -> float:
         """About how many packets it and `beside` flows of others send in this time."""
-        return max(self.goodput_bps * lasted_s / _PACKET_BITS, 1.0) * (1 + beside / self.streams)
+        return max(self.goodput_bps * lasted_s / (8 * PACKET), 1.0) * (1 + beside / self.streams)
 
     def cost(self, lasted_s: float, beside: int) -> float:
         """The work of simulating this length of it once, in packets."""

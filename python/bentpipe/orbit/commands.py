@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from bentpipe import _core, completion, terminal, units
 from bentpipe.files import FIGURES, check_kind, make_folder, replace_frame, try_place
-from bentpipe.verbs import Json, argument, option, write_and_show
+from bentpipe.verbs import Json, NumbersCommand, argument, option, write_and_show
 
 if TYPE_CHECKING:
     from bentpipe.orbit.paths import Solution
 
 app = typer.Typer(help="Paths through satellites: shells, TLEs, handovers.", no_args_is_help=True)
 
-_NEGATIVE = re.compile(r"-\d+(\.\d*)?,")
 
-
-class Places(TyperCommand):
-    """A verb whose arguments may be coordinates that begin with a minus, which are no options."""
+class Places(NumbersCommand):
+    """A verb whose arguments may be coordinates."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Reads the arguments; a blank in front of such a place keeps it one.
+        """Reads the arguments.
 
         Raises:
             ScenarioError: options stand behind two dashes, where they would be places.
@@ -36,7 +32,7 @@ class Places(TyperCommand):
             raise _core.ScenarioError(
                 f"{option} stands behind --, where it is a place; coordinates need no --"
             )
-        return super().parse_args(ctx, [f" {word}" if _NEGATIVE.match(word) else word for word in args])
+        return super().parse_args(ctx, args)
 
 
 @app.command("path", cls=Places)

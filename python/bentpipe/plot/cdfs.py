@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from bentpipe import _core
+from bentpipe.measures import column_named
 from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing, sparse
 from bentpipe.plot.looks import styled
@@ -49,7 +50,7 @@ def cdf(
     """
     found = many(given, by=by, where=where)
     pieces = found.by_transfer
-    name = column or _usual(pieces)
+    name = column_named(column or _usual(pieces))
     if name == "completion_s":
         found = pieces
     rows = _values(found, name)

@@ -93,7 +93,8 @@ def of_sweep(place: str | Path, where: Mapping[str, Any] | None = None) -> dict[
     from bentpipe.plot.many import many
     from bentpipe.sweeps.stored import read
 
-    stored, kept = read([Path(place)]), many(place, where=where)
+    stored = read([Path(place)])
+    kept = many(stored, where=where)
     every = kept.flows.unique("run", maintain_order=True)
     keys = [key for key in [*stored.keys, "seed"] if key in every.columns and every[key].n_unique() > 1]
     if every.height > LINES:

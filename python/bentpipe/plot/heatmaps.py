@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
 from bentpipe import _core
-from bentpipe.measures import measure
+from bentpipe.measures import column_named, measure
 from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing, blank, note
 from bentpipe.plot.looks import size, styled, text
@@ -53,6 +53,7 @@ def heatmap(
     """
     found = many(given, by=by, where=where)
     across, up = _keys(found, x, y)
+    value = column_named(value)
     rows = per_run(found, value)
     return (_best if best else _maps)(found, rows, across, up, value)
 

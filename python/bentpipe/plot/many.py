@@ -17,10 +17,10 @@ from bentpipe.plot.words import named, valued
 from bentpipe.registry import chooses, unknown
 from bentpipe.result import PARTS, Result
 from bentpipe.sweeps.engine import Runs
-from bentpipe.sweeps.stored import read
+from bentpipe.sweeps.stored import Stored, read
 from bentpipe.sweeps.vary import quantity
 
-ManyGiven = Runs | pl.DataFrame | Result | str | Path | Sequence["Result | str | Path"]
+ManyGiven = Runs | Stored | pl.DataFrame | Result | str | Path | Sequence["Result | str | Path"]
 """A sweep's directory, its runs or its flows as a frame; or results, or the directories that hold them.
 
 A frame has a row per flow and run, as `Runs.flows` and `DIR/flows/*.parquet` have it: the columns before
@@ -170,6 +170,8 @@ def _read(given: Any) -> Many:
         return _made(given, pl.DataFrame(), pl.DataFrame(), 0)
     if isinstance(given, Runs):
         return _made(given.flows, given.links, given.traces, given.failed.height, given.transfers)
+    if isinstance(given, Stored):
+        return _of_stored(given)
     if isinstance(given, Result):
         return _of_results([given])
     if isinstance(given, str | Path):
@@ -188,7 +190,10 @@ def _read(given: Any) -> Many:
 def _of_places(places: list[Path]) -> Many:
     if all((place / "run.json").is_file() for place in places):
         return _of_results([Result.load(place) for place in places], [place.name for place in places])
-    stored = read(places)
+    return _of_stored(read(places))
+
+
+def _of_stored(stored: Stored) -> Many:
     made = _made(stored.flows, stored.links, stored.traces, stored.failed.height, stored.transfers)
     planned = sum(int(part.get("runs", 0)) for part in stored.parts)
     there = stored.failed.height + (stored.flows["run"].n_unique() if stored.flows.height else 0)

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from bentpipe import _core
-from bentpipe.measures import measure, sums_of_lives
+from bentpipe.measures import column_named, measure, sums_of_lives
 from bentpipe.plot import words
 from bentpipe.plot.drawing import GREY, Drawing, legend, legend_columns, note
 from bentpipe.plot.looks import size, styled, text
@@ -49,7 +50,8 @@ def against(
     Args:
         given: a sweep.
         x: the key of the abscissa; by default the only one that varies.
-        y: a column of the flows or of the links, or one of `bentpipe.plot.measures`.
+        y: a column of the flows or of the links, one of `bentpipe.plot.measures`, or a measure by its name in
+            a report.
         by: the key that distinguishes lines; by default the algorithm.
         where: values of keys: other runs are left out.
 
@@ -58,7 +60,7 @@ def against(
     """
     found = many(given, by=by, where=where)
     key = axis_key(found, x, "a number", lambda key: found.flows[key].dtype.is_numeric(), "link.{}.delay")
-    return lines(found, key, y)
+    return lines(found, key, column_named(y))
 
 
 def axis_key(
@@ -144,7 +146,7 @@ def lines(
             for level in fair or []:
                 panel.axes.axhline(level, **GREY)
             parts.append(panel.named(points))
-            _scale(panel.axes, across, up, y)
+            _scale(panel.axes, across, up, y, found.flows[x])
         whole = pl.concat(parts)
         drawn_as = "band" if len(found.looks) <= BANDS else "bars"
         said = runs_behind(whole, drawn=drawn_as) + said + failures(found)
@@ -181,7 +183,7 @@ def utilisation(
     )
     if y is None and not found.links.height:
         return lines(found, key, "goodput_bps", said="; goodput, as the links are not known")
-    return lines(found, key, y or "utilisation")
+    return lines(found, key, column_named(y or "utilisation"))
 
 
 def fairness(
@@ -345,9 +347,11 @@ def _draw(
             panel.axes.vlines(at, low, high, color=look["color"], linewidth=0.7 * size().type)
 
 
-def _scale(axes: Axes, across: words.Scaled, up: words.Scaled, y: str) -> None:
+def _scale(axes: Axes, across: words.Scaled, up: words.Scaled, y: str, values: pl.Series) -> None:
     if across.log:
-        logarithmic(axes.xaxis)
+        logarithmic(axes.xaxis, across.places(values.drop_nulls().unique()).to_list())
+    elif values.dtype.is_integer() and across.factor == 1:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if across.names:
         axes.set_xticks(range(len(across.names)), [text(words.named(str(name))) for name in across.names])
     if up.log and measure(y).better == "less":

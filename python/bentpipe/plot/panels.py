@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import textwrap
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import Any
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from bentpipe import _core
 from bentpipe.plot.drawing import Drawing, blank
@@ -103,17 +104,29 @@ def grid_of(many: int, columns: int | None = None) -> tuple[Drawing, list[Axes]]
     return fig, axes[:many]
 
 
-def logarithmic(axis: Axis) -> None:
-    """Makes an axis logarithmic; of less than three decades with plain numbers at 1, with room at 2 and 5."""
+def logarithmic(axis: Axis, at: Sequence[float] = ()) -> None:
+    """Makes an axis logarithmic, of less than three decades with plain numbers.
+
+    They are at the values `at` if all of these have room, and else at 1, with room at 2 and 5.
+    """
     if axis is axis.axes.xaxis:
         axis.axes.set_xscale("log")
     else:
         axis.axes.set_yscale("log")
     low, high = sorted(axis.get_view_interval())
     if high / low < 800:
-        each = axis.axes.bbox.width / axis.axes.figure.dpi * 72 / (3 * math.log10(high / low))
+        decade = axis.axes.bbox.width / axis.axes.figure.dpi * 72 / math.log10(high / low)
+        each = decade / 3
+        letter = 8 * size().type
+        names = [f"{value:.4g}" for value in sorted(at)]
+        room = [decade * math.log10(one / other) for other, one in itertools.pairwise(sorted(at))]
+        if room and min(room) > (0.6 * max(map(len, names)) + 0.8) * letter:
+            axis.set_major_locator(FixedLocator(sorted(at)))
+            axis.set_minor_locator(NullLocator())
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}"))
+            return
         digits = max(len(f"{10.0 ** math.floor(math.log10(end)):g}") for end in (low, high))
-        fits = axis is not axis.axes.xaxis or each > (0.6 * digits + 0.8) * 8 * size().type
+        fits = axis is not axis.axes.xaxis or each > (0.6 * digits + 0.8) * letter
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if fits else (1.0,)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())

@@ -9,22 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bentpipe.measures import LOG_FROM, MEASURES, measure
+from bentpipe.measures import LOG_FROM, MEASURES, key_words, measure
 from bentpipe.plot.looks import text
 from bentpipe.registry import chooses, style
 
-_KEYS = (
-    (r"link\.(.+?)\.loss\.(rate|per)", "error rate of {0}"),
-    (r"link\.(.+?)\.loss\.ber", "bit error rate of {0}"),
-    (r"link\.(.+?)\.loss\.(\w+)", "loss of {0}, {1}"),
-    (r"link\.(.+?)\.queue\.limit", "buffer of {0}"),
-    (r"link\.(.+?)\.delay", "one-way delay of {0}"),
-    (r"link\.(.+?)\.rate", "rate of {0}"),
-    (r"flow\.(\d+)\.traffic\.size", "size"),
-    (r"flow\.(\d+)\.extra_delay", "extra delay of flow {0}"),
-    (r"flow\.(\d+)\.count", "flows"),
-    (r"flow\.(\d+)\.cc(?:\.name)?", "algorithm"),
-)
 _SUFFIX = re.compile(r"_(bps2|bps|s|bytes|packets|segments|bdp)$")
 
 
@@ -108,11 +96,7 @@ def _name(column: str) -> str:
     if column in MEASURES:
         return MEASURES[column].words
     stem = _SUFFIX.sub("", column)
-    for pattern, words in _KEYS:
-        found = re.fullmatch(pattern, stem)
-        if found is not None:
-            return text(words.format(*found.groups()))
-    return text(stem if "." in stem else stem.replace("_", " "))
+    return text(key_words(stem))
 
 
 def _unit(suffix: str, high: float) -> tuple[str, float]:

@@ -17,33 +17,40 @@ def report(
     out: str | Path | None = None,
     measures: Sequence[str] = (),
 ) -> Path:
-    """Writes one page about stored runs: set-up, tables, charts, failures.
+    """Writes one page about stored runs: set-up, tables, charts, failures; or their table for LaTeX.
 
     Args:
         places: datasets of sweeps and directories of results; several are shown together.
-        out: the page; if None, it is beside the directory and named after it (`place_of`).
+        out: the page, or FILE.tex for the table of every combination; if None, a page
+            that is beside the directory and named after it (`place_of`).
         measures: the measures of each run, names of `bentpipe.measures.REPORTED`; the first orders
             the algorithms. None: goodput, the 95th percentile of the RTT, lost packets, and completion time
             and Jain's index where there are any.
 
     Returns:
-        The path of the page.
+        The path of the page or of the table.
 
     Raises:
-        ScenarioError: a place is neither, a measure does not exist, `out` is not called *.html, or it is a
-            file that Bentpipe did not write.
+        ScenarioError: a place is neither, a measure does not exist, `out` is not called *.html or *.tex, or
+            it is a file that Bentpipe did not write.
         OSError: something cannot be read or written.
     """
     from bentpipe._core import ScenarioError
+    from bentpipe.files import TABLES, check_kind, replace_text
     from bentpipe.pages import check_page
-    from bentpipe.reports.writing import build
+    from bentpipe.reports.writing import build, latex
     from bentpipe.sweeps.stored import read
 
     given = [Path(places)] if isinstance(places, str | Path) else [Path(place) for place in places]
     target = place_of(given) if out is None else Path(out)
+    if target.suffix == ".tex":
+        check_kind(target, TABLES[".tex"])
+        replace_text(target, latex(read(given), measures))
+        return target
     if target.suffix.lower() not in (".html", ".htm"):
         raise ScenarioError(
-            f"{target}: a report is a page, and its name ends in .html; a browser prints it as PDF"
+            f"{target}: a report is a page, and its name ends in .html; a browser prints it as PDF, "
+            "and a name in .tex is its table for LaTeX"
         )
     check_page(target)
     return build(read(given), measures).write(target)

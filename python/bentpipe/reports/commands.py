@@ -17,7 +17,12 @@ def report_verb(
     ],
     out: Annotated[
         Path | None,
-        option("FILE", "The page; by default beside DIR, and named after it.", "--out", "-o"),
+        option(
+            "FILE",
+            "The page; by default beside DIR, and named after it. FILE.tex: its table for LaTeX.",
+            "--out",
+            "-o",
+        ),
     ] = None,
     measures: Annotated[
         str,

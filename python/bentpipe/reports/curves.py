@@ -33,7 +33,7 @@ def looks(found: Sample, algorithm: str) -> dict[str, Any]:
 def against(page: Page, found: Sample, parameter: Parameter) -> None:
     """Each measure against a parameter: the mean over the others, and at each choice of the others."""
     others = [p for p in found.parameters if p is not parameter]
-    page.section(f"By {parameter.name}")
+    page.section(f"By {parameter.words}")
     choices = _choices(found, parameter, others)
     for measure in found.measures:
         mean_over = {
@@ -57,9 +57,9 @@ def against(page: Page, found: Sample, parameter: Parameter) -> None:
             x=parameter.axis(),
             y=_upright(measure),
             alt=f"{measure.label} against {parameter.label}, one curve for each algorithm",
-            title=f"{measure.title} against {parameter.name}.",
+            title=f"{measure.title} against {parameter.words}.",
             caption=_how(counts, averaged=bool(others)),
-            choose=" and ".join(p.name for p in others),
+            choose=" and ".join(p.words for p in others),
         )
 
 
@@ -155,7 +155,7 @@ def maps(page: Page, found: Sample) -> None:
         .group_by("algorithm", across.key, up.key)
         .agg(pl.col(measure.name).mean().alias("value"))
     )
-    page.section(f"{measure.title} by {across.name} and {up.name}")
+    page.section(f"{measure.title} by {across.words} and {up.words}")
     ends = float(str(grouped["value"].min())), float(str(grouped["value"].max()))
     over = "Mean over the seeds" + (" and all other parameters" if len(found.parameters) > 2 else "")
     for algorithm, rows in list(_by(grouped, "algorithm", found.algorithms))[:MAPS]:

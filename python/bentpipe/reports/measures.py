@@ -24,15 +24,17 @@ USUAL = ("goodput", "rtt_p95", "loss", "completion", "jain")
 #: Most combinations for which the leaders of each are determined.
 POINTS = 2000
 #: The unit behind a column's name, as it is shown, and its factor.
-_UNITS = {"bps": ("Mbit/s", 1e-6), "s": ("s", 1.0), "bytes": ("bytes", 1.0), "packets": ("packets", 1.0)}
+_UNITS = {"bps": ("Mbit/s", 1e-6), "s": ("s", 1.0), "bdp": ("BDP", 1.0)} | {
+    unit: (unit, 1.0) for unit in ("bytes", "packets", "segments")
+}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A key with several values: `link.a.delay_s` is shown as "link.a.delay, ms"."""
+    """A key with several values: `link.a.delay_s` is shown as "one-way delay of a, ms"."""
 
     key: str
-    #: The key of the scenario, without a unit.
+    #: The key of the scenario, without a unit, for "What was run".
     name: str
     unit: str
     factor: float
@@ -41,8 +43,13 @@ class Parameter:
 
     @property
     def label(self) -> str:
-        """The name with the unit."""
-        return f"{self.name}, {self.unit}" if self.unit else self.name
+        """The words with the unit."""
+        return f"{self.words}, {self.unit}" if self.unit else self.words
+
+    @property
+    def words(self) -> str:
+        """The key in words."""
+        return measures.key_words(self.name)
 
     @property
     def numeric(self) -> bool:
@@ -70,8 +77,8 @@ class Parameter:
         return Axis(self.label, names=[self.said(value) for value in self.values])
 
     def phrase(self, value: float | str) -> str:
-        """Key, value and unit in words: "link.a.delay 250 ms"."""
-        return f"{self.name} {self.said(value)} {self.unit}".rstrip()
+        """Key, value and unit in words: "one-way delay of a: 250 ms"."""
+        return f"{self.words}: {self.said(value)} {self.unit}".rstrip()
 
     @staticmethod
     def said(value: float | str) -> str:

@@ -78,7 +78,7 @@ def over_time(page: Page, stored: Stored, found: Sample) -> None:
                     drawn[name].append(Curve(label, x, y, colour=colour, dashes=_DASHES[nth % 4]))
         for name, of_name in drawn.items():
             curves[name][choice] = of_name
-    _charts(page, curves, window, choose=", ".join(p.name for p in found.parameters) or "Run")
+    _charts(page, curves, window, choose=", ".join(p.words for p in found.parameters) or "Run")
     if cut or len(of_choice) > len(kept):
         page.paragraphs(
             f"Of {len(of_choice):,} combinations with traces {len(kept):,} are drawn, {FLOWS} flows each "

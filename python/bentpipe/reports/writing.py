@@ -12,6 +12,7 @@ import polars as pl
 from bentpipe import _core, stats
 from bentpipe.measures import LOSSY, MeasureRow
 from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet
+from bentpipe.pages.latex import booktabs
 from bentpipe.pages.prose import with_snippets
 from bentpipe.reports import curves
 from bentpipe.reports.measures import Means, Parameter, Sample, interval, leads, means, sample
@@ -167,7 +168,7 @@ def _notes(page: Page, found: Sample, of: dict[str, Means], *, grouped: bool, le
     first = found.measures[0]
     if grouped:
         better = "highest" if first.better == "more" else "lowest"
-        names = ", ".join(parameter.name for parameter in found.parameters)
+        names = ", ".join(parameter.words for parameter in found.parameters)
         page.paragraphs(
             f"Group 1 has the {better} {first.words} and all that these runs cannot distinguish from it "
             "(paired t tests, 5 % in all, after Holm). Algorithms of one group need not be equal: more seeds "
@@ -194,9 +195,8 @@ def _what_was_run(page: Page, stored: Stored, found: Sample | None) -> None:
     page.section("What was run")
     rows: list[list[Prose]] = []
     for parameter in found.parameters if found else []:
-        rows.append(
-            [parameter.label, len(parameter.values), _few([Parameter.said(v) for v in parameter.values])]
-        )
+        values = _few([Parameter.said(v) for v in parameter.values])
+        rows.append([f"{parameter.label} ({parameter.name})", len(parameter.values), values])
     if found:
         seeds = found.rows["seed"].unique().sort().to_list()
         rows.append(["algorithms", len(found.algorithms), ", ".join(found.algorithms)])
@@ -319,25 +319,47 @@ def _every_combination(page: Page, found: Sample) -> None:
     """A row for each combination and algorithm, where they are few enough to read."""
     if not found.parameters:
         return
-    keys = [*(p.key for p in found.parameters), "algorithm"]
-    points = found.rows.partition_by(keys, maintain_order=True)
     page.section("Every combination")
-    if len(points) > ROWS:
+    heads, rows = _combinations(found)
+    if len(rows) > ROWS:
         page.paragraphs(
-            f"There are {len(points):,}, too many to read here. The charts give them as CSV, and the data "
+            f"There are {len(rows):,}, too many to read here. The charts give them as CSV, and the data "
             "files have all."
         )
         return
     page.paragraphs("Means over the seeds with 95 % intervals (Student's t).")
-    rows: list[list[Prose]] = []
-    for point in points:
+    labels = [f"{name}, {unit}" if unit else name for name, unit in heads]
+    page.table(labels, rows, fold=f"All {len(rows)} rows" if len(rows) > LONG else "")
+
+
+def latex(stored: Stored, measures: Sequence[str] = ()) -> str:
+    """The table of every combination for LaTeX; the arguments are those of `build`.
+
+    Raises:
+        ScenarioError: there is no such measure, or no run has it.
+    """
+    if not stored.flows.height:
+        raise _core.ScenarioError("there is no run that has not failed, so there is no table")
+    found = sample(stored, measures)
+    heads, rows = _combinations(found)
+    names = ", ".join(place.resolve().name for place in stored.places)
+    title = f"{names}, means over the seeds with 95 % intervals (Student's t)"
+    text = [True, *(not p.numeric for p in found.parameters), *(False for _ in found.measures)]
+    return booktabs(title, heads, rows, left=text)
+
+
+def _combinations(found: Sample) -> tuple[list[tuple[str, str]], list[list[str]]]:
+    """Names and units of the columns, and a row for each combination and algorithm."""
+    keys = [*(p.key for p in found.parameters), "algorithm"]
+    rows = []
+    for point in found.rows.partition_by(keys, maintain_order=True):
         first = point.row(0, named=True)
         values = [Parameter.said(first[p.key]) for p in found.parameters]
         rows.append(
             [first["algorithm"], *values, *(_shown(point[m.name].to_list(), m) for m in found.measures)]
         )
-    heads = ["Algorithm", *(p.label for p in found.parameters), *(m.label for m in found.measures)]
-    page.table(heads, rows, fold=f"All {len(rows)} rows" if len(rows) > LONG else "")
+    heads = [("Algorithm", ""), *((p.words, p.unit) for p in found.parameters)]
+    return [*heads, *((m.words, m.unit) for m in found.measures)], rows
 
 
 def _failed(page: Page, stored: Stored) -> None:

@@ -157,6 +157,7 @@ def find(places: Sequence[Place], kinds: Sequence[PlaceKind], number: str) -> Pl
             if of == place.number or number == place.name:
                 return place
     if not some:
-        there = ", ".join(place.name for place in places)
-        raise ValueError(f"no {kinds[0]}; there are: {there}")
+        there = ", ".join(place.number or place.name for place in places)
+        other = PlaceKind.FIGURE if PlaceKind.TABLE in kinds else PlaceKind.TABLE
+        raise ValueError(f"no {kinds[0]}; it has {other}s {there}")
     raise ValueError(f"no {kinds[0]} {number!r}; there are: {', '.join(place.number for place in some)}")

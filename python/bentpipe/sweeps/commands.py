@@ -120,7 +120,9 @@ def _planned(plan: Plan, shard: str | None, until_ci: str | None, most: int) -> 
     if until_ci is None:
         seeds = f"{count} seed{'s' * (count != 1)}"
         runs = f"{len(plan):,} run{'s' * (len(plan) != 1)}"
-        return f"{runs}: {plan.in_words()} x {seeds}" + ("" if shard is None else f"; of them part {shard}")
+        part = "" if shard is None else f"; of them part {shard}"
+        one = "" if plan.axes else "; nothing varies, as there is no [vary] and no --vary KEY=VALUES"
+        return f"{runs}: {plan.in_words()} x {seeds}{part}{one}"
     return f"{plan.points:,} points: {plan.in_words()}; up to {most} seeds each, until ±{until_ci}"
 
 

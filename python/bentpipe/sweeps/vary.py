@@ -133,7 +133,8 @@ def _keys(name: str, given: Any, where: str) -> Iterator[tuple[str, list[Any]]]:
         if not given or not all(isinstance(member, Mapping | list | tuple) for member in given.values()):
             raise ScenarioError(f"{at}: write values as {_EXAMPLE}")
         for part, member in given.items():
-            yield from ((f"{name}.{key}", values) for key, values in _keys(str(part), member, at))
+            one = part if key_parts(part) == [part] else json.dumps(part)
+            yield from ((f"{name}.{key}", values) for key, values in _keys(one, member, at))
     else:
         yield name, _values(given, at)
 
@@ -362,7 +363,7 @@ def chosen(axes_: Sequence[SweepAxis], text: str) -> list[int]:
     for part in filter(None, map(str.strip, _split(text))):
         key, equals, value = map(str.strip, part.partition("="))
         keys = [one for axis in axes_ for one in axis.keys]
-        near = [one for one in keys if key == one] or [one for one in keys if key in one.split(".")]
+        near = [one for one in keys if key == one] or [one for one in keys if key in (key_parts(one) or [])]
         if not equals or len(near) != 1:
             how = f"{key} means {' and '.join(near)}" if near else f"no axis is called {key!r}"
             known = f"there are {', '.join(keys)}" if keys else "nothing varies here"
@@ -395,18 +396,38 @@ def _same(value: Any, text: str) -> bool:
 
 
 def put_at(table: Any, key: str, value: Any) -> None:
-    """Sets the value at a dotted key of a scenario, and makes the tables on its way; "*" is every item."""
-    first, _, rest = key.partition(".")
-    first = first.strip().strip('"')
-    items: list[Any] = list(table) if isinstance(table, dict) and first == "*" else [first]
+    """Sets the value at a dotted key of a scenario, and makes the tables on its way; "*" is every item.
+
+    An algorithm that is a name becomes a table with that name before a parameter of it is set.
+
+    Raises:
+        ScenarioError: the key is none, or leads through something that is no table.
+    """
+    parts = key_parts(key)
+    if not parts:
+        raise ScenarioError(f"{key}: write a key of the scenario, for example link.sat.delay")
+    _put(table, parts, value, key)
+
+
+def _put(table: Any, parts: Sequence[str], value: Any, key: str) -> None:
+    first, *rest = parts
     if isinstance(table, list):
-        items = list(range(len(table))) if first == "*" else [int(first)] if first.isdigit() else []
-        if not items and table:  # a list of one loss model equals that model
-            put_at(table[0], key, value)
+        every = first == "*"
+        if not every and not first.isdigit() and table:  # a list of one loss model equals that model
+            return _put(table[0], parts, value, key)
+        items: list[Any] = list(range(len(table))) if every else [int(first)] if first.isdigit() else []
+        if not every and not (items and items[0] < len(table)):
+            raise ScenarioError(f"{key}: {first} is not the number of an entry; there are {len(table)}")
+    elif isinstance(table, dict):
+        items = list(table) if first == "*" else [first]
+    else:
+        raise ScenarioError(f"{key}: the scenario has no table there")
     for item in items:
         if not rest:
             table[item] = value
             continue
-        if isinstance(table, dict) and not isinstance(table.get(item), dict | list):
-            table[item] = {}
-        put_at(table[item], rest, value)
+        if isinstance(table, dict):
+            table[item] = {} if table.get(item) is None else table[item]
+            if item == "cc" and isinstance(table[item], str):
+                table[item] = {"name": table[item]}
+        _put(table[item], rest, value, key)
