@@ -30,6 +30,7 @@ fuzz_target!(|data: &[u8]| {
             probe: flags >> 4 == 15,
             extra: false,
             ce: bit(2),
+            push: bit(3),
         };
         // What lies beyond any window is not kept; a ring as large as the largest window takes long to clear.
         if segment.seq.wrapping_sub(expected) < 1 << 27 && segment.seq.wrapping_sub(expected) > 1 << 16 {
