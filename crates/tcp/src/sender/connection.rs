@@ -80,7 +80,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Is nothing left to send, although the window has room (the conditions of `tcp_rate_check_app_limited`)?
+    /// Is nothing left to send, although the window has room? (`tcp_rate_check_app_limited`)
     fn has_run_dry(&mut self) -> bool {
         self.board.next() >= self.limit
             && self.in_flight() < self.decision.segments()
