@@ -259,6 +259,7 @@ def run_verb(
 ) -> None:
     """Simulate one scenario and say what each flow got, and what held it back."""
     from bentpipe import _core
+    from bentpipe.files import only_writer
     from bentpipe.result import check_place, replaced
     from bentpipe.runs import Capture, run
     from bentpipe.source import STDIN
@@ -273,16 +274,17 @@ def run_verb(
         raise _core.ScenarioError("--pcap - writes one capture; give --pcap FILE for those of several places")
     times = [f"duration={for_}"] if for_ is not None else []
     scenario = _scenario(file, [*(set_ or []), *times], cc, point)
-    old = None
-    if out is not None:
-        if pcap is not None and not piped and pcap.resolve().is_relative_to(out.resolve()):
-            raise _core.ScenarioError(
-                f"--pcap {pcap} lies in --out {out}, which holds a result and nothing else; "
-                f"write it beside that, for example --pcap {out}.pcapng"
-            )
-        check_place(out)  # before the run, which may be long
-        old = replaced(out)
     with ExitStack() as held:
+        old = None
+        if out is not None:
+            if pcap is not None and not piped and pcap.resolve().is_relative_to(out.resolve()):
+                raise _core.ScenarioError(
+                    f"--pcap {pcap} lies in --out {out}, which holds a result and nothing else; "
+                    f"write it beside that, for example --pcap {out}.pcapng"
+                )
+            check_place(out)  # before the run, which may be long
+            held.enter_context(only_writer(out))
+            old = replaced(out)
         if piped:
             pcap = Path(held.enter_context(TemporaryDirectory())) / "packets.pcapng"
         captures = (

@@ -8,6 +8,7 @@ such a name are removed when the same place is written to again.
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import itertools
 import os
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from bentpipe import _core
 
@@ -214,6 +215,37 @@ def _checked(path: Path, wanted: str) -> bytes:
     if hashlib.sha256(written).hexdigest() != wanted:
         raise Changed(str(path))
     return written
+
+
+def lock(file: IO[str], kind: int) -> bool:
+    """Locks an open file, unless another process has locked it; `kind` is `fcntl.LOCK_EX` or `LOCK_SH`."""
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def only_writer(path: Path) -> Iterator[None]:
+    """Keeps other processes that ask for the same from writing to `path` before the block is done.
+
+    Raises:
+        ScenarioError: another process is in such a block.
+        OSError: the file of the lock, `.NAME.lock` beside `path`, cannot be made.
+    """
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".{_mark(target.name)}.lock")
+    with _about(path):
+        make_folder(target.parent)
+        held = beside.open("a", encoding="utf-8")
+    with held:
+        if not lock(held, fcntl.LOCK_EX):
+            raise _core.ScenarioError(f"another run is writing to {path}")
+        try:
+            yield
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 @contextmanager

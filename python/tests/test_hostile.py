@@ -18,7 +18,7 @@ import pytest
 from forms import form
 
 import bentpipe as bp
-from bentpipe import plot, terminal
+from bentpipe import files, plot, terminal
 from bentpipe.result import check_place
 
 COMMAND = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
@@ -548,3 +548,19 @@ def test_a_capture_and_a_number_of_workers_are_checked():
         bp.run_many(["geo"], threads=-1)
     with pytest.raises(bp.ScenarioError, match="-1 workers"):
         bp.sweep("geo", {"flow.0.cc": ["reno"]}, seeds=1, workers=-1)
+
+
+def test_of_several_runs_that_write_to_one_place_one_writes(tmp_path, scenario_file, monkeypatch):
+    """A run that ends last would replace the result of the others without a word."""
+    monkeypatch.chdir(tmp_path)
+    command = [*COMMAND, "run", str(scenario_file), "--out", "out", "--seed"]
+    pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    running = [subprocess.Popen([*command, str(seed)], **pipe) for seed in (1, 2, 3)]
+    said = [process.communicate() for process in running]
+    refusals = [err for (_, err), process in zip(said, running, strict=True) if process.returncode == 2]
+    assert sum(process.returncode == 0 for process in running) == 3 - len(refusals) >= 1
+    assert all("another run is writing to out" in err and err.count("\n") == 1 for err in refusals)
+    with files.only_writer(Path("out")):
+        assert "another run is writing to out" in refused(attack(scenario_file, "--out", "out"))
+    assert attack(scenario_file, "--out", "out").returncode == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted({"out", scenario_file.name})

@@ -157,6 +157,16 @@ def test_damaged_reports_of_iperf3(trace, text, said):
     wrong(trace, said, text, "iperf3")
 
 
+def test_a_rate_of_iperf3_that_no_link_has_is_refused(trace):
+    row = "[  5]   {}.00-{}.00   sec  1.00 MBytes  {}bits/sec"
+    text = "\n".join(
+        row.format(at, at + 1, rate) for at, rate in enumerate(["8.00 M", "2" + "0" * 20 + " G"])
+    )
+    wrong(trace, r"line 2: the rate is 2e[+]29 bit/s; it must be at most 1e[+]14", text, "iperf3")
+    text = iperf([(0, 1, 5e6), (1, 2, 1e30)])
+    wrong(trace, r"intervals\[1\]: the rate is 1e[+]30 bit/s", text, "iperf3")
+
+
 # --- nuttcp
 
 NUTTCP = """[2024-05-27 11:04:35.495196] nuttcp-r: v8.1.4: socket
@@ -170,6 +180,13 @@ NUTTCP = """[2024-05-27 11:04:35.495196] nuttcp-r: v8.1.4: socket
 def test_nuttcp_intervals_follow_each_other(trace):
     found = trace(NUTTCP, "nuttcp")
     assert found == {"t_s": [0.0, 0.5, 1.0, 4.0], "rate_bps": [53_473_700.0, 144_667_900.0, 0.0, 0.0]}
+
+
+@pytest.mark.parametrize("tail", ["", "nuttcp-t: send window size = 3000000\n"])
+def test_a_rate_of_nuttcp_that_no_link_has_is_refused(trace, tail):
+    high = "  0.9537 MB /   1.00 sec = 18446744073709551616.0000 Mbps     0 retrans     13 KB-cwnd\n"
+    said = "a.txt, line 3: the rate is 1.84467e[+]25 bit/s; it must be at most 1e[+]14"
+    wrong(trace, said, counted([0, 5]) + high + tail, "nuttcp")
 
 
 def counted(counts, tail=""):

@@ -18,6 +18,7 @@ from bentpipe.measured.quantities import Estimate, share
 from bentpipe.measured.transfers import SMALL_WINDOW, Intervals, IperfTest
 from bentpipe.registry import controllers
 from bentpipe.timeline.traces import iperf3 as trace
+from bentpipe.timeline.traces.samples import check_rate
 from bentpipe.units import HEADERS, MSS
 
 UDP_HEADERS = 28
@@ -221,6 +222,7 @@ def _received(report: trace.Iperf3Report, told: dict[str, Any]) -> tuple[float, 
     else:
         end = (told.get("end") or {}).get("sum_received") or {}
         found = float(end.get("bits_per_second", 0)), float(end.get("seconds", 0))
+        check_rate(report.path, None, found[0], "end.sum_received")
     return found if min(found) > 0 else None
 
 
@@ -268,6 +270,7 @@ def _datagrams(path: Path, test: dict[str, Any], end: dict[str, Any]) -> list[Es
     if not 0 <= lost <= sent or sent == 0:
         refuse(path, None, "it tells of no datagrams; did the test end?")
     size = test.get("blksize") or MSS
+    check_rate(path, None, float(total["bits_per_second"]), "end.sum")
     rate = float(total["bits_per_second"]) * (1 - lost / sent) * (size + UDP_HEADERS) / size
     value, low, high = share(lost, sent)
     how = f"{lost} of {sent} datagrams, Wilson's interval; a queue drops them too if more is sent than fits"

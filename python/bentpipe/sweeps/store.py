@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from bentpipe import foreign
 from bentpipe._core import ScenarioError
-from bentpipe.files import Changed, check_file, make_folder, read_frame, replace_frame, replace_text
+from bentpipe.files import Changed, check_file, lock, make_folder, read_frame, replace_frame, replace_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -330,7 +330,7 @@ class Lock:
         """
         whole = (self._folder / _LOCK).open("a+", encoding="utf-8")
         self._held.append(whole)
-        alone = _try(whole, fcntl.LOCK_EX)
+        alone = lock(whole, fcntl.LOCK_EX)
         if self._shard.count == 1:
             if not alone:
                 self._refuse(f"another run is writing to {self._folder}")
@@ -338,7 +338,7 @@ class Lock:
             return
         if alone:  # the first of the shards defines the number of shards
             _mark(whole, str(self._shard.count))
-        if not _try(whole, fcntl.LOCK_SH):
+        if not lock(whole, fcntl.LOCK_SH):
             self._refuse(f"another run is writing to {self._folder}")
         whole.seek(0)
         count = whole.read().strip()
@@ -346,7 +346,7 @@ class Lock:
             self._refuse(f"{self._folder} is being written to by {count or 'other'} shards; wait for them")
         own = (self._folder / f"{_LOCK}-{self._shard.index}").open("a+", encoding="utf-8")
         self._held.append(own)
-        if not _try(own, fcntl.LOCK_EX):
+        if not lock(own, fcntl.LOCK_EX):
             self._refuse(f"shard {self._shard.index}/{self._shard.count} is running in {self._folder}")
 
     def release(self) -> None:
@@ -358,14 +358,6 @@ class Lock:
     def _refuse(self, why: str) -> None:
         self.release()
         raise ScenarioError(why)
-
-
-def _try(file: IO[str], kind: int) -> bool:
-    try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _mark(file: IO[str], text: str) -> None:

@@ -35,7 +35,7 @@ KINDS = {
 }
 """The kinds of files that a time line is written to, by the ending of the name."""
 # The highest values that the simulator takes (crates/sim/src/resolve/time_line_file.rs).
-_MOST = {"t_s": 3.2e9, "rate_bps": 1e14, "delay_s": 86_400.0, "loss_rate": 1.0}
+MOST = {"t_s": 3.2e9, "rate_bps": 1e14, "delay_s": 86_400.0, "loss_rate": 1.0}
 _KEY = "bentpipe.timeline"
 _HEAD = re.compile(r"#\s*bentpipe timeline\s+(\S+)\s*")
 _LONE_RETURN = "a carriage return without a line feed ends no line; save the file with line ends LF or CR LF"
@@ -291,7 +291,7 @@ def _column_faults(column: pl.Series, kind: type[pl.DataType], lines: Sequence[i
         yield f", column {name}: it holds {column.dtype}; it must be numbers"
         return
     values = column.cast(pl.Float64)
-    most = _MOST[name]
+    most = MOST[name]
     rules = [(~values.is_finite(), "is no finite number")]
     if name == "loss_rate":
         rules.append(((values < 0) | (values > most), "is not between 0 and 1"))

@@ -373,7 +373,7 @@ def test_a_large_window_is_scaled(tmp_path):
     # 1448000 bytes need five bits more than 16: 45250 << 5.
     assert set(packets.filter(pl.col("syn"))["tcp.options.wscale.shift"]) == {5}
     assert set(acknowledgements(packets)["tcp.window_size"]) == {1000 * 1448}
-    assert set(packets.filter(pl.col("syn"))["tcp.options.mss_val"]) == {1448}
+    assert set(packets.filter(pl.col("syn"))["tcp.options.mss_val"]) == {1460}
 
 
 def test_lost_segments_of_the_handshake_come_again(tmp_path):

@@ -11,13 +11,11 @@ use etherparse::TcpOptionElement::{
 };
 use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpOptions, UdpHeader};
 
-use bentpipe_cc::Time;
-
+use crate::capture::numbers::{End, Fields, Numbers};
 use crate::capture::raw_options;
-use crate::host::carried::{Carried, MarkReport, Shown};
+use crate::host::carried::{Carried, MarkReport};
 use crate::host::control;
 use crate::link::packet::{ACK, CWR, ECE, Ecn, LOW, PROBE, Packet, SACK};
-use crate::link::random::Stream;
 use crate::resolve::plan::{CbrPlan, Duplex, FlowPlan, Source};
 use bentpipe_tcp::unwrap;
 
@@ -25,22 +23,6 @@ static ZEROS: [u8; 65_535] = [0; 65_535];
 const IPV4: u16 = 20;
 const UDP: u16 = 8;
 const TTL: u8 = 64;
-/// The first port of the dynamic range (RFC 6335 section 6).
-const PORTS: u16 = 49_152;
-/// The port on which the receiving end of every flow listens.
-const SERVICE: u16 = 65_000;
-
-/// One end of a flow.
-#[derive(Clone, Debug)]
-struct Host {
-    address: [u8; 4],
-    port: u16,
-    /// Initial sequence number.
-    isn: u32,
-    /// Number of packets sent: the next Identification of IPv4.
-    sent: u16,
-}
-
 /// The state of a connection that its headers need.
 #[derive(Clone, Debug)]
 struct Connection {
@@ -52,17 +34,11 @@ struct Connection {
     scale: u8,
     /// Highest acknowledgement that has arrived, in segments.
     acked: u64,
-    /// TS.Recent of the sending end.
-    recent: u32,
-    /// Bytes sent so far.
-    sent: u64,
 }
 
 /// The two ends of one flow, as far as their packets show them.
 #[derive(Clone, Debug)]
 pub(crate) struct Conversation {
-    /// The host that sends data, and the host that receives it.
-    hosts: [Host; 2],
     /// `None` for traffic without TCP.
     tcp: Option<Connection>,
     /// The other direction, if both ends write.
@@ -86,7 +62,7 @@ impl Connection {
         let most = if options.handshake { 14 } else { 0 };
         let scale = (0..most).find(|s| bytes_of_window >> s <= 0xFFFF).unwrap_or(most);
         let window = (bytes_of_window >> scale).min(0xFFFF) as u16;
-        Self { options, total: bytes.unwrap_or(u64::MAX), window, scale, acked: 0, recent: 0, sent: 0 }
+        Self { options, total: bytes.unwrap_or(u64::MAX), window, scale, acked: 0 }
     }
 
     /// Does the receive window change?
@@ -100,28 +76,8 @@ impl Connection {
 }
 
 impl Conversation {
-    /// The flow with this index.
-    pub(crate) fn new(index: usize, plan: &FlowPlan, seed: u64) -> Self {
-        // Both directions of one connection have the hosts and the numbers of the first.
-        let opener = plan.duplex().filter(|duplex| !duplex.opens).map(|duplex| duplex.other);
-        let (second, index) = (opener.is_some(), opener.unwrap_or(index));
-        let name = plan.name.strip_suffix("/back").filter(|_| second).map(|name| format!("{name}/there"));
-        let name = name.unwrap_or_else(|| plan.name.clone());
-        let mut numbers = Stream::new(seed, &format!("flow/{name}/isn"));
-        let mut host = |network: u32, port| Host {
-            address: (network + 1 + index as u32).to_be_bytes(),
-            port,
-            isn: (numbers.uniform() * f64::from(u32::MAX)) as u32,
-            sent: 0,
-        };
-        let mut hosts = [
-            host(0x0A00_0000, PORTS + (index % 10_000) as u16), // 10.0.0.1 and so on
-            host(0x0A80_0000, SERVICE),                         // 10.128.0.1
-        ];
-        if second {
-            hosts.reverse();
-            hosts.iter_mut().for_each(|host| host.sent = 0x8000); // its identifications are not those of the first
-        }
+    /// The flow of `plan`.
+    pub(crate) fn new(plan: &FlowPlan) -> Self {
         let tcp = match &*plan.source {
             Source::Tcp { options, bytes, .. } => {
                 // The window is scaled as the first direction's SYN has agreed.
@@ -130,7 +86,7 @@ impl Conversation {
             }
             Source::Cbr(_) => None,
         };
-        Self { hosts, tcp, back: None }
+        Self { tcp, back: None }
     }
 
     /// The same, for a connection whose both ends write: `other` is the flow of the other direction.
@@ -147,11 +103,6 @@ impl Conversation {
     /// Which direction of two it is, if both ends write.
     pub(crate) fn duplex(&self) -> Option<Duplex> {
         self.back.as_ref().map(|back| back.duplex)
-    }
-
-    /// Bytes of data sent so far.
-    pub(crate) fn sent(&self) -> u32 {
-        self.tcp.as_ref().map_or(0, |tcp| tcp.sent as u32)
     }
 
     /// An acknowledgement of this flow arrives on data of the other direction. Returns the byte that it
@@ -184,28 +135,12 @@ impl Conversation {
         }
     }
 
-    /// A packet leaves its host. Returns the header fields that the simulation does not need. `back`: bytes
-    /// sent in the other direction.
-    pub(crate) fn depart(&mut self, now: Time, packet: &Packet, back: u32) -> Shown {
-        let data = self.data(packet);
-        if let (Some(tcp), Some((_, end))) = (&mut self.tcp, data) {
-            tcp.sent = tcp.sent.max(end);
-        }
-        let answers = packet.has(ACK);
-        let host = &mut self.hosts[usize::from(answers)];
-        let id = host.sent;
-        host.sent = id.wrapping_add(1);
-        let recent = self.tcp.as_ref().map_or(0, |tcp| tcp.recent);
-        Shown { id, ts: if answers { (now.0 / 1000) as u32 } else { recent }, back }
-    }
-
     /// A packet arrives at the other host.
-    pub(crate) fn arrive(&mut self, packet: &Packet, shown: Shown) {
-        if let (Some(tcp), true) = (&mut self.tcp, packet.has(ACK)) {
-            tcp.recent = shown.ts;
-            if control::signal(packet).is_none() {
-                tcp.acked = unwrap(packet.seq, tcp.acked).max(tcp.acked);
-            }
+    pub(crate) fn arrive(&mut self, packet: &Packet) {
+        if let (Some(tcp), true) = (&mut self.tcp, packet.has(ACK))
+            && control::signal(packet).is_none()
+        {
+            tcp.acked = unwrap(packet.seq, tcp.acked).max(tcp.acked);
         }
     }
 
@@ -235,6 +170,43 @@ impl Conversation {
         Some((ack, ack.saturating_add(window.saturating_mul(u64::from(tcp.options.mss)))))
     }
 
+    /// The bytes of the first segments, if all but the last are full.
+    pub(crate) fn bytes(&self, segments: u64) -> u64 {
+        self.tcp.as_ref().map_or(0, |tcp| tcp.bytes(segments))
+    }
+
+    /// Bytes of a full segment, and the highest acknowledgement that has arrived, in segments; `None` without
+    /// TCP.
+    pub(crate) fn counts(&self) -> Option<(u64, u64)> {
+        self.tcp.as_ref().map(|tcp| (tcp.options.mss.into(), tcp.acked))
+    }
+
+    /// The receive window as a header field, and its scale.
+    pub(crate) fn window(&self) -> (u16, u8) {
+        self.tcp.as_ref().map_or((0, 0), |tcp| (tcp.window, tcp.scale))
+    }
+
+    /// Does the receive window change?
+    pub(crate) fn changes(&self) -> bool {
+        self.tcp.as_ref().is_some_and(Connection::changes)
+    }
+
+    /// The byte that the acknowledgement on a segment of data expects next; `None` if none rides on it.
+    pub(crate) fn riding(&self, carried: &Carried) -> Option<u64> {
+        self.back.as_ref().map(|back| back.other.bytes(carried.ride.ack))
+    }
+
+    /// Is this the end of all data, as the byte after it?
+    pub(crate) fn ends_at(&self, byte: u64) -> bool {
+        self.tcp.as_ref().is_some_and(|tcp| tcp.total == byte)
+    }
+
+    /// Bytes behind the headers of a segment without a number among the data.
+    pub(crate) fn payload(&self, packet: &Packet) -> u64 {
+        let header = self.tcp.as_ref().map_or(0, |tcp| tcp.options.header);
+        u32::from(packet.size).saturating_sub(header).into()
+    }
+
     /// The bytes that a SACK block covers.
     pub(crate) fn covered(&self, block: &bentpipe_tcp::Block) -> (u64, u64) {
         self.tcp.as_ref().map_or((0, 0), |tcp| (tcp.bytes(block.start), tcp.bytes(block.end)))
@@ -242,10 +214,15 @@ impl Conversation {
 
     /// Writes the headers of a packet, with what it carries and its SACK blocks, to `out`; returns its
     /// length with the payload.
-    pub(crate) fn write(&self, packet: &Packet, carried: (&Carried, &Sack), out: &mut Vec<u8>) -> u32 {
+    pub(crate) fn write(
+        &self,
+        packet: &Packet,
+        carried: (&Carried, &Sack),
+        numbers: &Numbers,
+        out: &mut Vec<u8>,
+    ) -> u32 {
         out.clear();
-        let [from, to] = if packet.has(ACK) { [1, 0] } else { [0, 1] };
-        let (from, to) = (&self.hosts[from], &self.hosts[to]);
+        let ([from, to], fields) = (numbers.ends(packet), numbers.of(packet));
         let ip = |protocol, length: u16| {
             let mut ip = Ipv4Header {
                 dscp: if packet.has(LOW) { IpDscp::LOWER_EFFORT } else { IpDscp::ZERO },
@@ -256,7 +233,7 @@ impl Conversation {
                     Ecn::NotCapable => IpEcn::NotEct,
                 },
                 total_len: IPV4 + length,
-                identification: carried.0.shown.id,
+                identification: fields.id,
                 dont_fragment: true,
                 time_to_live: TTL,
                 protocol,
@@ -276,15 +253,9 @@ impl Conversation {
             out.extend(udp.to_bytes());
             return u32::from(ip.total_len);
         };
-        let mut header = self.header(tcp, packet, carried);
+        let mut header = self.header(tcp, packet, carried, (numbers, fields));
         (header.source_port, header.destination_port) = (from.port, to.port);
-        let payload = match (control::signal(packet), packet.has(ACK)) {
-            (None, false) => match self.data(packet) {
-                Some((from, to)) => (to - from) as u16,
-                None => u32::from(packet.size).saturating_sub(tcp.options.header) as u16,
-            },
-            _ => 0,
-        };
+        let payload = fields.payload;
         let ip = ip(IpNumber::TCP, header.header_len_u16() + payload);
         let data = &ZEROS[..usize::from(payload)];
         // The length has been checked before the run.
@@ -294,39 +265,14 @@ impl Conversation {
         u32::from(ip.total_len)
     }
 
-    fn header(&self, tcp: &Connection, packet: &Packet, (carried, sack): (&Carried, &Sack)) -> TcpHeader {
-        let shown = carried.shown;
+    fn header(
+        &self,
+        tcp: &Connection,
+        packet: &Packet,
+        (carried, sack): (&Carried, &Sack),
+        (numbers, fields): (&Numbers, Fields),
+    ) -> TcpHeader {
         let ride = self.back.as_ref().filter(|_| is_data(packet)).map(|back| (back, carried.ride));
-        // The sequence space of each end before its data, and all that it has
-        // acknowledged once the data is done.
-        let [opening, answering] = [self.hosts[0].isn, self.hosts[1].isn];
-        let (first, first_back) = (opening.wrapping_add(1), answering.wrapping_add(1));
-        let all = first.wrapping_add(tcp.bytes(tcp.acked) as u32);
-        // The other end's next number, and what a data segment acknowledges.
-        let next_back = first_back.wrapping_add(shown.back);
-        let got = match ride {
-            Some((back, ride)) => first_back.wrapping_add(back.other.bytes(ride.ack) as u32),
-            None => next_back,
-        };
-        let (seq, ack) = match control::signal(packet) {
-            Some(Signal::Syn) => (opening, 0),
-            Some(Signal::SynAck) => (answering, first),
-            Some(Signal::Ack) => (first, next_back),
-            Some(Signal::Fin) => (all, next_back),
-            Some(Signal::FinAck) => (next_back, all.wrapping_add(1)),
-            Some(Signal::LastAck) => (all.wrapping_add(1), next_back.wrapping_add(1)),
-            None => match (self.data(packet), self.acknowledged(packet, carried.window.into())) {
-                (_, Some((ack, _))) => (next_back, first.wrapping_add(ack as u32)),
-                (Some((from, _)), None) => (first.wrapping_add(from as u32), got),
-                // AEN's probe has the first byte not acknowledged. The probe of a closed window has no
-                // payload, and the number before that byte.
-                (None, None) => {
-                    let before = u32::from(u32::from(packet.size) <= tcp.options.header);
-                    let byte = packet.seq.wrapping_mul(tcp.options.mss).wrapping_sub(before);
-                    (first.wrapping_add(byte), got)
-                }
-            },
-        };
         let signal = control::signal(packet);
         let opens = matches!(signal, Some(Signal::Syn | Signal::SynAck));
         // RFC 3168 section 6.1.1: a SYN that offers ECN has ECE and CWR, the answer ECE.
@@ -339,27 +285,18 @@ impl Conversation {
                 u8::from(echoes || offers) | u8::from(reduced) << 1
             }
         };
-        // A window in a segment with SYN is not scaled (RFC 7323 section 2.2).
-        let window = match opens {
-            true => (u64::from(tcp.window) << tcp.scale).min(0xFFFF) as u16,
-            false if packet.has(ACK) && tcp.changes() => {
-                let bytes = u64::from(carried.window).saturating_mul(u64::from(tcp.options.mss));
-                (bytes >> tcp.scale).min(0xFFFF) as u16
-            }
-            false => tcp.window,
-        };
         TcpHeader {
-            sequence_number: seq,
-            acknowledgment_number: ack,
+            sequence_number: fields.seq,
+            acknowledgment_number: fields.ack,
             syn: opens,
             ack: signal != Some(Signal::Syn),
             fin: matches!(signal, Some(Signal::Fin | Signal::FinAck)),
-            psh: self.data(packet).is_some_and(|(_, end)| end == tcp.total),
+            psh: fields.last,
             ns: flags & 4 > 0,
             cwr: flags & 2 > 0,
             ece: flags & 1 > 0,
-            window_size: window,
-            options: self.options(tcp, packet, (carried, sack), ride, opens),
+            window_size: fields.window,
+            options: self.options(tcp, packet, (carried, sack), (numbers, fields), opens),
             ..TcpHeader::default()
         }
     }
@@ -369,23 +306,20 @@ impl Conversation {
         tcp: &Connection,
         packet: &Packet,
         (carried, sack): (&Carried, &Sack),
-        ride: Option<(&Back, BareAck)>,
+        (numbers, fields): (&Numbers, Fields),
         opens: bool,
     ) -> TcpOptions {
-        let shown = carried.shown;
         let mut list: [TcpOptionElement; 8] = [const { Noop }; 8];
         let mut used = 0;
         let mut add = |element: TcpOptionElement| {
             list[used] = element;
             used += 1;
         };
-        let timestamp = match (packet.has(ACK), ride) {
-            (true, _) => Timestamp(shown.ts, packet.ts),
-            (false, Some((_, ride))) => Timestamp(packet.ts, ride.tsecr),
-            (false, None) => Timestamp(packet.ts, shown.ts),
-        };
+        let timestamp = Timestamp(fields.tsval, fields.tsecr);
         if opens {
-            add(MaximumSegmentSize(tcp.options.mss.min(0xFFFF) as u16));
+            // RFC 6691: options are not counted, so a full segment has less by those that it always carries.
+            let options = if tcp.options.timestamps { 12 } else { 0 };
+            add(MaximumSegmentSize((tcp.options.mss + options).min(0xFFFF) as u16));
             match (tcp.options.recovery == LossRecovery::Sack, tcp.options.timestamps) {
                 (true, true) => {
                     add(SelectiveAcknowledgementPermitted);
@@ -413,11 +347,13 @@ impl Conversation {
             }
             if let [block, more @ ..] = sack.blocks() {
                 // Blocks use the numbers of the end that sends the data that they report.
-                let (isn, counts) = match ride {
-                    Some((back, _)) => (self.hosts[1].isn, &back.other),
-                    None => (self.hosts[0].isn, tcp),
+                let [_, to]: [&End; 2] = numbers.ends(packet);
+                let number = |segments| {
+                    to.number(match self.back.as_ref().filter(|_| is_data(packet)) {
+                        Some(back) => back.other.bytes(segments),
+                        None => numbers.before(packet.flow, self, segments),
+                    })
                 };
-                let number = |segments| isn.wrapping_add(1).wrapping_add(counts.bytes(segments) as u32);
                 let edges = |b: &bentpipe_tcp::Block| (number(b.start), number(b.end));
                 add(Noop);
                 add(Noop);
@@ -465,6 +401,7 @@ fn is_data(packet: &Packet) -> bool {
 mod tests {
     use std::sync::Arc;
 
+    use bentpipe_cc::Time;
     use bentpipe_tcp::{Block, Control, Snack};
 
     use super::*;
@@ -476,6 +413,15 @@ mod tests {
             "f",
             Source::Tcp { cc, bytes: Some(100_000), options: Arc::new(options), application: None },
         )
+    }
+
+    /// The headers of the first packet that a flow with these options shows, and its length.
+    fn first(options: Options, packet: &Packet, carried: &Carried, sack: &Sack) -> (u32, Vec<u8>) {
+        let (flow, packet) = (flow(options), Packet { handle: 1, ..*packet });
+        let (conversation, mut bytes) = (Conversation::new(&flow), Vec::new());
+        let mut numbers = Numbers::new(&[flow], 1);
+        numbers.depart(Time(0), &packet, &conversation, carried);
+        (conversation.write(&packet, (carried, sack), &numbers, &mut bytes), bytes)
     }
 
     /// A capture shows the packets that the links carry, for every combination of options
@@ -497,10 +443,8 @@ mod tests {
                 ack_grows: true,
                 ..Options::modern()
             };
-            let conversation = Conversation::new(0, &flow(options), 1);
-            let mut bytes = Vec::new();
-            let mut written = |packet: &Packet, sack: &Sack| {
-                let length = conversation.write(packet, (&Carried::NOTHING, sack), &mut bytes);
+            let written = |packet: &Packet, sack: &Sack| {
+                let (length, bytes) = first(options, packet, &Carried::NOTHING, sack);
                 (length, bytes.len() as u32)
             };
             for signal in
@@ -527,12 +471,8 @@ mod tests {
     #[test]
     fn a_snack_stands_behind_the_other_options() {
         let options = Options::scps();
-        let conversation = Conversation::new(0, &flow(options), 1);
-        let mut bytes = Vec::new();
-        let mut written = |packet: &Packet, snack: Option<Snack>| {
-            let carried = Carried { snack, ..Carried::NOTHING };
-            let length = conversation.write(packet, (&carried, &Sack::default()), &mut bytes);
-            (length, bytes.clone())
+        let written = |packet: &Packet, snack: Option<Snack>| {
+            first(options, packet, &Carried { snack, ..Carried::NOTHING }, &Sack::default())
         };
         let snack = Snack { hole: Block { start: 7, end: 9 }, arrived: 0b1011, bits: 4 };
         let ack = Packet { flags: ACK | SACK, seq: 5, ..Packet::default() };
@@ -548,15 +488,20 @@ mod tests {
     /// 69 of 1448, has 88 bytes from 99 912 on.
     #[test]
     fn numbers_stand_where_the_rfcs_put_them() {
-        let options = Options::modern();
-        let conversation = Conversation::new(258, &flow(options), 1);
-        let isn = conversation.hosts[0].isn;
+        let flows = vec![flow(Options::modern()); 259];
+        let (conversation, mut numbers) = (Conversation::new(&flows[258]), Numbers::new(&flows, 1));
+        let segment = Packet { flow: 258, handle: 1, size: 1500, ..Packet::default() };
+        let ack = Packet { flags: ACK, handle: 2, ..segment };
         let packet =
-            Packet { seq: 69, size: 88 + 52, flags: CWR, ts: 0x0102_0304, ..Packet::default() }.with_ect();
+            Packet { seq: 69, size: 88 + 52, flags: CWR, ts: 0x0102_0304, handle: 3, ..segment }.with_ect();
+        let carried = Carried::NOTHING;
+        numbers.depart(Time(9000), &ack, &conversation, &carried);
+        numbers.arrive(&ack);
+        (0..0xABCD).for_each(|_| numbers.depart(Time(0), &segment, &conversation, &carried));
+        numbers.depart(Time(0), &packet, &conversation, &carried);
         let mut bytes = Vec::new();
-        let shown = Shown { id: 0xABCD, ts: 9, ..Shown::default() };
-        let carried = Carried { shown, ..Carried::NOTHING };
-        let length = conversation.write(&packet, (&carried, &Sack::default()), &mut bytes);
+        let length = conversation.write(&packet, (&carried, &Sack::default()), &numbers, &mut bytes);
+        let isn = numbers.ends(&packet)[0].number(0).wrapping_sub(1);
         assert_eq!((length, bytes.len()), (140, 52));
         assert_eq!(bytes[..2], [0x45, 0b10]); // version 4, five words; ECT(0)
         assert_eq!(bytes[2..8], [0, 140, 0xAB, 0xCD, 0x40, 0]); // length, identification, do not fragment
@@ -571,12 +516,9 @@ mod tests {
     /// RFC 3168 section 5: ECT(1) is 01, ECT(0) is 10, CE is 11.
     #[test]
     fn the_codepoint_is_that_of_the_packet() {
-        let conversation = Conversation::new(0, &flow(Options::modern()), 1);
         let second_byte = |flags: u16, ecn: Ecn| {
             let packet = Packet { size: 1500, flags, ..Packet::default() }.with_ecn(ecn);
-            let mut bytes = Vec::new();
-            conversation.write(&packet, (&Carried::NOTHING, &Sack::default()), &mut bytes);
-            bytes[1]
+            first(Options::modern(), &packet, &Carried::NOTHING, &Sack::default()).1[1]
         };
         let all = [Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Congested];
         assert_eq!(all.map(|ecn| second_byte(0, ecn)), [0b00, 0b01, 0b10, 0b11]);

@@ -10,6 +10,7 @@ use std::collections::BinaryHeap;
 use bentpipe_cc::Time;
 
 use crate::capture::frame::Conversation;
+use crate::capture::numbers::Numbers;
 use crate::capture::pcap::{Capture, CaptureError, Place, Writer};
 use crate::host::carried::CarriedStore;
 use crate::link::packet::{ACK, CONTROL, HEADER, Packet, RESENT};
@@ -30,6 +31,7 @@ enum Spot {
 struct Recording {
     writer: Writer,
     spot: Spot,
+    numbers: Numbers,
     headers: Vec<u8>,
 }
 
@@ -71,14 +73,14 @@ impl Tap {
         if segments.is_none() && capture.is_none() {
             return Ok(None);
         }
-        let conversation = |(i, flow): (usize, &FlowPlan)| {
-            let one = Conversation::new(i, flow, plan.seed);
+        let conversation = |flow: &FlowPlan| {
+            let one = Conversation::new(flow);
             match flow.duplex() {
                 Some(duplex) => one.with_back(*duplex, &plan.flows[duplex.other]),
                 None => one,
             }
         };
-        let conversations = plan.flows.iter().enumerate().map(conversation).collect();
+        let conversations = plan.flows.iter().map(conversation).collect();
         let capture = capture.map(|capture| Recording::new(plan, capture)).transpose()?;
         let losses = BinaryHeap::new();
         Ok(Some(Box::new(Self { conversations, capture, segments, entity: TIMER, losses, lost: 0 })))
@@ -98,11 +100,11 @@ impl Tap {
     #[cold]
     #[inline(never)]
     pub(crate) fn departs(&mut self, now: Time, packet: &mut Packet, store: &mut CarriedStore) {
-        if self.capture.is_some() {
-            let back = self.other(packet.flow).map_or(0, |other| self.conversations[other].sent());
-            store.on(packet).shown = self.conversations[packet.flow as usize].depart(now, packet, back);
-        }
         let conversation = &self.conversations[packet.flow as usize];
+        if let Some(capture) = &mut self.capture {
+            let carried = *store.on(packet);
+            capture.numbers.depart(now, packet, conversation, &carried);
+        }
         if let (Some(trace), Some((from, to))) = (&mut self.segments, conversation.data(packet)) {
             let event = if packet.has(RESENT) { SegmentEvent::Resent } else { SegmentEvent::Sent };
             note(trace, &mut self.losses, (now, self.entity));
@@ -128,7 +130,10 @@ impl Tap {
                 trace.note(now, packet.flow, SegmentEvent::Sack, from, to);
             }
         }
-        conversation.arrive(packet, store.of(packet.handle).shown);
+        conversation.arrive(packet);
+        if let Some(capture) = &mut self.capture {
+            capture.numbers.arrive(packet);
+        }
         self.at_host(now, packet, store, !packet.has(ACK));
         if let Some(other) = self.other(packet.flow).filter(|_| !packet.has(ACK | CONTROL)) {
             return self.rides(now, other, packet, store);
@@ -193,7 +198,7 @@ impl Tap {
         let Some(capture) = &mut self.capture else { return };
         let carried = (store.of(packet.handle), &store.blocks(packet.handle));
         let conversation = &self.conversations[packet.flow as usize];
-        let length = conversation.write(packet, carried, &mut capture.headers);
+        let length = conversation.write(packet, carried, &capture.numbers, &mut capture.headers);
         capture.writer.packet(interface, now, &capture.headers, length);
     }
 
@@ -250,6 +255,7 @@ impl Recording {
             }
         };
         let writer = Writer::create(&capture.path, capture.whole, interfaces.into_iter())?;
-        Ok(Self { writer, spot, headers: Vec::with_capacity(80) })
+        let numbers = Numbers::new(&plan.flows, plan.seed);
+        Ok(Self { writer, spot, numbers, headers: Vec::with_capacity(80) })
     }
 }

@@ -22,8 +22,6 @@ pub(crate) struct Carried {
     pub(crate) marks: MarkReport,
     /// The SNACK of an acknowledgement.
     pub(crate) snack: Option<Snack>,
-    /// Fields that only a capture shows.
-    pub(crate) shown: Shown,
 }
 
 /// What an acknowledgement reports about marks (AccECN).
@@ -33,17 +31,6 @@ pub(crate) struct MarkReport {
     pub(crate) ace: u8,
     /// The counters of bytes on the wire, with ECT and with CE, if the option has room.
     pub(crate) fields: Option<[u32; 2]>,
-}
-
-/// Header fields that the simulation does not need but a capture shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shown {
-    /// The Identification field of IPv4.
-    pub(crate) id: u16,
-    /// The other timestamp: TSval of an acknowledgement, TSecr of data.
-    pub(crate) ts: u32,
-    /// Bytes that the other end had sent in the other direction, if both ends write.
-    pub(crate) back: u32,
 }
 
 /// What packets in flight carry.
@@ -66,7 +53,6 @@ impl Carried {
         ride: BareAck { ack: 0, tsecr: 0, ece: false },
         marks: MarkReport { ace: 0, fields: None },
         snack: None,
-        shown: Shown { id: 0, ts: 0, back: 0 },
     };
 }
 

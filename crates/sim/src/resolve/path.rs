@@ -48,7 +48,8 @@ impl PathPlan {
         }
     }
 
-    /// The bit error rate of its data direction; `None` if it has neither bit errors nor packet errors.
+    /// The bit error rate of its data direction; `None` if it has neither bit errors nor packet errors, or
+    /// all at rate 0.
     ///
     /// A packet error rate counts as the bit error rate with the same effect: 1 - (1 - PER)^(1 / bits).
     /// Losses that depend on each other, such as bursts and outages, are no property of single bits and do
@@ -56,16 +57,14 @@ impl PathPlan {
     pub(super) fn bit_error_rate(&self, links: &[LinkPlan]) -> Option<f64> {
         let bits = 8.0 * f64::from(self.wire);
         let mut log_intact = 0.0;
-        let mut found = false;
         let losses = self.there.iter().flat_map(|direction| &direction.of(links).loss);
         for (per, rate) in losses.filter_map(LossPlan::independent) {
             log_intact += match per {
                 Per::Bit => libm::log1p(-rate),
                 Per::Packet => libm::log1p(-rate) / bits,
             };
-            found = true;
         }
-        found.then(|| (-libm::expm1(log_intact)).clamp(0.0, 1.0))
+        (log_intact < 0.0).then(|| (-libm::expm1(log_intact)).clamp(0.0, 1.0))
     }
 
     pub(super) fn crosses(&self, link: usize) -> bool {

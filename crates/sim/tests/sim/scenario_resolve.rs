@@ -317,6 +317,10 @@ fn a_controller_learns_the_bit_error_rate_of_the_path() {
     assert!((ber(&format!("[{bit}, {packet}]"), "\"hswa\"").unwrap() / 1.837_527e-6 - 1.0).abs() < 1e-5);
     assert_eq!(ber("{ kind = \"outage\", from = \"1 s\", to = \"2 s\" }", "\"hswa\""), None);
     assert_eq!(ber("{ kind = \"packet-error\", rate = 1.0 }", "\"hswa\""), Some(1.0));
+    // A rate of 0 is no loss.
+    let none = "{ kind = \"bit-error\", rate = 0.0 }";
+    assert_eq!(ber(none, "\"hswa\""), None);
+    assert!((ber(&format!("[{none}, {bit}]"), "\"hswa\"").unwrap() / 1e-6 - 1.0).abs() < 1e-9);
 }
 
 /// RFC 9406 section 4.3: L is 8, but without a bound where the sender paces. No other

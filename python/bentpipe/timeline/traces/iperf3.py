@@ -19,7 +19,7 @@ import polars as pl
 from bentpipe import _core
 from bentpipe.foreign import cut, decoded, documents, refuse, split, unpacked
 from bentpipe.kinds import lacking
-from bentpipe.timeline.traces.samples import Samples
+from bentpipe.timeline.traces.samples import Samples, check_rate
 
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 # A number can be read in one way alone: a long one must not take time of the square of its length.
@@ -232,7 +232,7 @@ def report(path: Path) -> Iperf3Report:
     if isinstance(servers := told.get("server_output_json"), dict):
         ends += _of_json(path, servers, asked, "server_output_json.")
     elif isinstance(words := told.get("server_output_text"), str):
-        ends += _ends(list(enumerate(split(path, words), 1)), "server_output_text.")[0]
+        ends += _ends(path, list(enumerate(split(path, words), 1)), "server_output_text.")[0]
     if not ends:
         refuse(path, None, lacking(path, "it has no intervals", "iperf3", "iperf3's JSON"))
     return Iperf3Report(path, told, asked.get("protocol") == "UDP", ends)
@@ -271,8 +271,9 @@ def _of_json(path: Path, told: Mapping[str, Any], asked: Mapping[str, Any], wher
     usual = server == bool(asked.get("reverse"))
     found: dict[tuple[bool, bool], End] = {}
 
-    def add(name: str, part: Any, *, up: bool | None) -> None:
+    def add(at: str, name: str, part: Any, *, up: bool | None) -> None:
         begin, end, rate = (float(part[key]) for key in ("start", "end", "bits_per_second"))
+        check_rate(path, None, rate, at)
         sent = bool(part.get("sender", says and (usual if up is None else server != up)))
         up = sent != server if up is None else up
         # Omitted intervals (--omit) have a clock of their own.
@@ -282,16 +283,19 @@ def _of_json(path: Path, told: Mapping[str, Any], asked: Mapping[str, Any], wher
 
     parts = told.get("intervals")
     for place, interval in enumerate(parts if isinstance(parts, list) else ()):
+        at = f"{where}intervals[{place}]"
         try:
             way = not asked.get("reverse")
-            add(_SUM, interval["sum"], up=way)
+            add(at, _SUM, interval["sum"], up=way)
             if both := "sum_bidir_reverse" in interval:
-                add(_SUM, interval["sum_bidir_reverse"], up=False)
+                add(at, _SUM, interval["sum_bidir_reverse"], up=False)
             for number, stream in enumerate(interval.get("streams") or ()):
                 if "bits_per_second" in stream:
-                    add(str(number), stream, up=None if both else way)
+                    add(at, str(number), stream, up=None if both else way)
+        except _core.ScenarioError:
+            raise
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
-            refuse(path, None, f"{where}intervals[{place}] has no start, end and bits_per_second")
+            refuse(path, None, f"{at} has no start, end and bits_per_second")
     return list(found.values())
 
 
@@ -301,16 +305,16 @@ def _of_text(path: Path, content: str) -> Iperf3Report:
         if "iperf3: error" in line:
             refuse(path, number, f"the test failed: {cut(line.partition('iperf3: error')[2].strip(' -'))}")
     cut_at = next((place for place, (_, line) in enumerate(lines) if line.strip() == _SERVERS_PART), None)
-    ends, totals = _ends(lines[:cut_at], "")
+    ends, totals = _ends(path, lines[:cut_at], "")
     if cut_at is not None:
-        ends += _ends(lines[cut_at:], "server_output.")[0]
+        ends += _ends(path, lines[cut_at:], "server_output.")[0]
     if not ends:
         words = "a report of iperf3, or its JSON"
         refuse(path, None, lacking(path, "it has no intervals", "iperf3", words))
     return Iperf3Report(path, {}, any("Datagrams" in line for _, line in lines), ends, totals)
 
 
-def _ends(lines: Sequence[tuple[int, str]], where: str) -> tuple[list[End], list[End]]:
+def _ends(path: Path, lines: Sequence[tuple[int, str]], where: str) -> tuple[list[End], list[End]]:
     """What an end writes as text, for each direction; and the sums that receivers had."""
     words = [line for _, line in lines if "sec" not in line]
     server = bool(where) or any("Accepted connection" in line for line in words)
@@ -332,6 +336,7 @@ def _ends(lines: Sequence[tuple[int, str]], where: str) -> tuple[list[End], list
             up = received if server else not reverse
         unit = 8 * 1024 ** _UNITS[row["unit"]] if row["of"] == "Bytes" else 1000 ** _UNITS[row["unit"]]
         known = IntervalRow(number, float(row["from"]), float(row["to"]), float(row["rate"]) * unit)
+        check_rate(path, number, known.rate_bps)
         if ending is not None:
             if received:
                 totals.setdefault(up, End(up, False, where, {})).streams[row["id"]] = [known]

@@ -23,7 +23,7 @@ import polars as pl
 from bentpipe import _core
 from bentpipe.foreign import lines, refuse
 from bentpipe.kinds import lacking
-from bentpipe.timeline.traces.samples import Samples
+from bentpipe.timeline.traces.samples import Samples, check_rate
 
 # Few places begin a number, and a word is short: a long line must not take time of the square of its length.
 _ROW = re.compile(
@@ -143,7 +143,8 @@ def settled(rows: Sequence[ReportLine], buffer_bytes: float, total: int | None =
     last = float(ends[-1])
     lumps = np.flatnonzero(counts)
     low = np.maximum(ends[lumps] - own[lumps] - buffer_bytes, 0)
-    high = np.maximum(ends[lumps] - (1 - FREE) * buffer_bytes, low + 1)
+    # Some bytes more than `low`, also where doubles are further apart.
+    high = np.maximum(ends[lumps] - (1 - FREE) * buffer_bytes, low * (1 + 1e-12) + 1)
     known = max(last - buffer_bytes, *high, 0.0)
     counts = counts[lumps]
     if total is not None:
@@ -187,6 +188,7 @@ def report(path: Path) -> NuttcpReport:
             refuse(path, number, "a number of the interval cannot be read")
         if rate < 0:
             refuse(path, number, f"the rate is negative: {rate:g} bit/s")
+        check_rate(path, number, rate)
         if length <= 0:
             refuse(path, number, f"the interval lasts {length:g} s")
         again = _RETRANSMITTED.search(row["rest"])

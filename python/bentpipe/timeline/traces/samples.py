@@ -11,13 +11,24 @@ from typing import Any
 import polars as pl
 
 from bentpipe.foreign import refuse
-from bentpipe.timeline.format import COLUMNS
+from bentpipe.timeline.format import COLUMNS, MOST
 
 GAP_STEPS = 10.0
 """A step is a gap if it is this many times as long as the median step, unless the caller sets the length."""
 _PLACES = 12
 # Seconds since 1970 stay below it for three thousand years.
 _LATEST_S = 1e11
+
+
+def check_rate(path: Path, line: int | None, rate_bps: float, place: str = "") -> None:
+    """Checks that a rate of a report is one that the simulator takes. `place`: where it is, without a line.
+
+    Raises:
+        ScenarioError: it is higher, or no number.
+    """
+    if not rate_bps <= MOST["rate_bps"]:
+        at = f"{place}: " if place else ""
+        refuse(path, line, f"{at}the rate is {rate_bps:g} bit/s; it must be at most {MOST['rate_bps']:g}")
 
 
 @dataclass
@@ -37,7 +48,8 @@ class Samples:
         """One sample: at this time the named columns of the time line have these values.
 
         Raises:
-            ScenarioError: a rate or a delay is negative or no finite number, or the time is out of reach.
+            ScenarioError: a rate or a delay is negative, no finite number, or more than the simulator
+                takes; or the time is out of reach.
         """
         if not abs(t_s) < _LATEST_S:
             refuse(self.path, line, f"{t_s:g} s is no time")
@@ -45,8 +57,8 @@ class Samples:
             number = not isinstance(value, bool) and value is not None
             if number and not 0 <= value < float("inf"):
                 refuse(self.path, line, f"{name} is {value:g}; it must be a number from 0")
-            if name == "loss_rate" and number and value > 1:
-                refuse(self.path, line, f"loss_rate is {value:g}; it must be at most 1")
+            if number and value > MOST.get(name, float("inf")):
+                refuse(self.path, line, f"{name} is {value:g}; it must be at most {MOST[name]:g}")
         self._added.append((t_s, line, values))
 
     def frame(self, gap_s: float | None) -> pl.DataFrame:
