@@ -110,7 +110,8 @@ pub struct Data {
     pub extra: bool,
     /// Marked "congestion experienced" on its way.
     pub ce: bool,
-    /// The last segment of what the application has written so far (PSH, RFC 9293 section 3.9.1.2).
+    /// The last segment of a write (PSH, RFC 9293 section 3.9.1.2). Senders leave it out, as few receivers go
+    /// by it: [`Sender::is_pushed`](crate::Sender::is_pushed) says it.
     pub push: bool,
 }
 

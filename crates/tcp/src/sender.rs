@@ -35,6 +35,7 @@ mod sending;
 mod subflow;
 mod validation;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bentpipe_cc::{
@@ -177,6 +178,8 @@ pub struct Sender {
     peer: Option<Box<PeerWindow>>,
     /// The extra segments that the controller orders, if it does.
     extras: Option<Box<Extras>>,
+    /// The segments after the ends of writes that are not acknowledged, if the receiver goes by them.
+    pushed: Option<Box<VecDeque<u64>>>,
     /// The last pause between paced segments, and its inputs: rates change less often than segments go out.
     gap: (Rate, Span),
     /// All counters except `sent`, which is the sum of the numbers used and the retransmissions.
@@ -235,6 +238,8 @@ impl Sender {
             peer,
             ecn: Ecn::new(&options),
             extras,
+            pushed: (options.acks == AckRule::Linux)
+                .then(|| Box::new(bytes.map(|_| limit).into_iter().collect())),
             path: Path::Slow,
             allowed_end: 0,
             round_mark: 0,
@@ -264,12 +269,6 @@ impl Sender {
             self.limit = self.next();
             self.last_len = self.options.mss;
         }
-    }
-
-    /// Is `seq` the last segment of what the application has written so far?
-    #[inline]
-    pub fn ends_with(&self, seq: u64) -> bool {
-        seq + 1 == self.limit
     }
 
     /// Has every segment that the application has to send gone out?

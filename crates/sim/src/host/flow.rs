@@ -409,8 +409,7 @@ impl Tcp {
             probe: packet.has(PROBE),
             extra: packet.has(LOW),
             ce: packet.is_marked(),
-            // A packet has no flag for it: the sender knows, unless its application has written more since.
-            push: self.sender.ends_with(seq),
+            push: self.sender.is_pushed(seq), // a packet has no flag for it
         }
     }
 

@@ -60,6 +60,7 @@ pub(super) fn write(bytes: u64, sender: &mut Sender) -> u64 {
     let segments = segments(bytes, mss);
     let written = sender.write(segments * u64::from(mss));
     debug_assert!(written.is_ok(), "every segment is full");
+    sender.push();
     segments
 }
 

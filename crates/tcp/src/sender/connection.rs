@@ -80,6 +80,24 @@ impl Sender {
         Ok(())
     }
 
+    /// What the application has written so far is the end of a write: its last segment carries PSH (RFC 9293
+    /// section 3.9.1.2; Linux, `tcp_push`).
+    pub fn push(&mut self) {
+        let una = self.board.una();
+        if let Some(pushed) = &mut self.pushed {
+            while pushed.front().is_some_and(|end| *end <= una) {
+                pushed.pop_front();
+            }
+            pushed.push_back(self.limit);
+        }
+    }
+
+    /// Does segment `seq` carry PSH? Only known of segments that are not acknowledged, where
+    /// [`AckRule::Linux`](crate::AckRule::Linux) holds, since no other rule goes by it.
+    pub fn is_pushed(&self, seq: u64) -> bool {
+        self.pushed.as_ref().is_some_and(|pushed| pushed.binary_search(&(seq + 1)).is_ok())
+    }
+
     /// Is nothing left to send, although the window has room? (`tcp_rate_check_app_limited`)
     fn has_run_dry(&mut self) -> bool {
         self.board.next() >= self.limit

@@ -149,8 +149,7 @@ impl Sender {
     }
 
     pub(super) fn segment(&self, seq: u64) -> Data {
-        let push = self.ends_with(seq);
-        let len = if push { self.last_len } else { self.options.mss };
+        let len = if seq + 1 == self.limit { self.last_len } else { self.options.mss };
         let tsval = (self.flow.now.0 / 1000) as u32;
         Data {
             seq,
@@ -161,7 +160,7 @@ impl Sender {
             probe: false,
             extra: false,
             ce: false,
-            push,
+            push: false,
         }
     }
 

@@ -1,7 +1,9 @@
 //! Which acknowledgements Linux delays: `AckRule::Linux`, by the constants of its net/ipv4/tcp_input.c.
 
 use bentpipe_cc::{Span, Time};
-use bentpipe_tcp::{Data, Options, Reading, Receiver};
+use bentpipe_tcp::{Data, Options, Reading, Receiver, Sender};
+
+use crate::script::Fixed;
 
 /// A receiver half a round trip of 100 ms away, and what it acknowledges at once.
 struct Far {
@@ -84,6 +86,21 @@ fn the_last_segment_of_a_write_is_acknowledged_at_once() {
     }
     let mut plain = Receiver::new(&Options::modern());
     assert_eq!(plain.on_data(Time(0), &segment(0, 0, true)), None, "RFC 5681 does not ask for it");
+}
+
+/// `tcp_push` marks the last segment of each write, also where more is written before it leaves; RFC 5681's
+/// receivers need not know.
+#[test]
+fn a_sender_knows_the_last_segments_of_writes() {
+    for (options, known) in [(Options::linux(), true), (Options::modern(), false)] {
+        let mut sender = Sender::new(options, Fixed::new(10).boxed(), Some(0));
+        for segments in [3, 2] {
+            sender.write(segments * 1448).expect("all segments are full");
+            sender.push();
+        }
+        let pushed: Vec<u64> = (0..6).filter(|seq| sender.is_pushed(*seq)).collect();
+        assert_eq!(pushed, if known { vec![2, 4] } else { vec![] });
+    }
 }
 
 /// `tcp_rcvbuf_grow`, found out with the first segment of a round. The application has read 20 segments in
