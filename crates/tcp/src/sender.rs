@@ -35,7 +35,6 @@ mod sending;
 mod subflow;
 mod validation;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bentpipe_cc::{
@@ -55,6 +54,7 @@ use crate::snack::Snack;
 use crate::spurious::Suspicion;
 use crate::tlp::Probing;
 use cached_decision::CachedDecision;
+use connection::Pushed;
 use delivery::Duplicates;
 use ecn::Ecn;
 use extra::Extras;
@@ -178,8 +178,8 @@ pub struct Sender {
     peer: Option<Box<PeerWindow>>,
     /// The extra segments that the controller orders, if it does.
     extras: Option<Box<Extras>>,
-    /// The segments after the ends of writes that are not acknowledged, if the receiver goes by them.
-    pushed: Option<Box<VecDeque<u64>>>,
+    /// The ends of writes, if the receiver goes by them.
+    pushed: Option<Box<Pushed>>,
     /// The last pause between paced segments, and its inputs: rates change less often than segments go out.
     gap: (Rate, Span),
     /// All counters except `sent`, which is the sum of the numbers used and the retransmissions.
@@ -238,8 +238,7 @@ impl Sender {
             peer,
             ecn: Ecn::new(&options),
             extras,
-            pushed: (options.acks == AckRule::Linux)
-                .then(|| Box::new(bytes.map(|_| limit).into_iter().collect())),
+            pushed: Pushed::new(&options, bytes.map(|_| limit)),
             path: Path::Slow,
             allowed_end: 0,
             round_mark: 0,

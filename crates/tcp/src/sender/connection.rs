@@ -1,17 +1,33 @@
 //! The life of the connection at the sender: it opens, the application hands over data in pieces, it pauses,
 //! and it closes.
 
+use std::collections::VecDeque;
+
 use bentpipe_cc::Time;
 
 use super::{Path, Sender};
 use crate::handshake::{Active, Opened};
-use crate::options::AppLimited;
+use crate::options::{AckRule, AppLimited, Options};
 use crate::rto;
 
 /// [`Sender::write`] was refused: the last segment is shorter than a full one and was already sent, so
 /// nothing can follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShortSegmentSent;
+
+/// The segments after the ends of writes, ascending. Those that are acknowledged are dropped when the
+/// application writes again.
+#[derive(Debug)]
+pub(super) struct Pushed {
+    ends: VecDeque<u64>,
+}
+
+impl Pushed {
+    /// `None` unless receivers go by the ends of writes. `first` is that of data given at the beginning.
+    pub(super) fn new(options: &Options, first: Option<u64>) -> Option<Box<Self>> {
+        (options.acks == AckRule::Linux).then(|| Box::new(Self { ends: first.into_iter().collect() }))
+    }
+}
 
 impl Sender {
     /// The handshake is done. `opened` has the first RTT sample (RFC 6298 section 2.2).
@@ -84,18 +100,18 @@ impl Sender {
     /// section 3.9.1.2; Linux, `tcp_push`).
     pub fn push(&mut self) {
         let una = self.board.una();
-        if let Some(pushed) = &mut self.pushed {
-            while pushed.front().is_some_and(|end| *end <= una) {
-                pushed.pop_front();
+        if let Some(Pushed { ends }) = self.pushed.as_deref_mut() {
+            while ends.front().is_some_and(|end| *end <= una) {
+                ends.pop_front();
             }
-            pushed.push_back(self.limit);
+            ends.push_back(self.limit);
         }
     }
 
     /// Does segment `seq` carry PSH? Only known of segments that are not acknowledged, where
-    /// [`AckRule::Linux`](crate::AckRule::Linux) holds, since no other rule goes by it.
+    /// [`AckRule::Linux`] holds, since no other rule goes by it.
     pub fn is_pushed(&self, seq: u64) -> bool {
-        self.pushed.as_ref().is_some_and(|pushed| pushed.binary_search(&(seq + 1)).is_ok())
+        self.pushed.as_ref().is_some_and(|pushed| pushed.ends.binary_search(&(seq + 1)).is_ok())
     }
 
     /// Is nothing left to send, although the window has room? (`tcp_rate_check_app_limited`)
