@@ -434,8 +434,8 @@ def test_names_are_text_and_no_mathematics(losses: Runs, tmp_path: Path) -> None
     words = losses.flows.with_columns(pl.col("flow.0.cc").replace({"cubic": own}))
     for nth, (figure, wanted) in enumerate(
         [
-            (plot.utilisation(flows), "error rate of $\\frac$"),
-            (plot.cdf(flows, by=key), "error rate of $\\frac$"),
+            (plot.utilisation(flows), "loss rate of $\\frac$"),
+            (plot.cdf(flows, by=key), "loss rate of $\\frac$"),
             (plot.throughput_delay(words, where={"link.sat.loss.rate": 1e-2}), own),
             (plot.against(words, x="flow.0.cc", by="link.sat.loss.rate"), own),
         ]

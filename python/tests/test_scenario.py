@@ -13,7 +13,7 @@ from bentpipe.models import KINDS
 from bentpipe.plain import to_plain
 from bentpipe.registry import SCENARIOS
 from bentpipe.scenario import from_plain
-from bentpipe.schema import scenario_schema
+from bentpipe.schema import scenario_schema, sweep_schema
 
 
 def one_link(**given):
@@ -364,7 +364,7 @@ def test_the_schema_has_a_name_and_a_version(cli, tmp_path):
         and printed["title"] == "Bentpipe scenario"
     )
     assert cli("schema", "--out", tmp_path / "s.json").exit_code == 0
-    assert json.loads((tmp_path / "s.json").read_text()) == printed == scenario_schema()
+    assert json.loads((tmp_path / "s.json").read_text()) == printed == sweep_schema()
     assert cli("schema", "--out", tmp_path).exit_code == 2
 
 
