@@ -7,7 +7,7 @@
 use bentpipe_cc::Time;
 use bentpipe_tcp::{Signal, unwrap};
 
-use crate::capture::frame::Conversation;
+use crate::capture::conversation::Conversation;
 use crate::host::carried::Carried;
 use crate::host::control;
 use crate::link::packet::{ACK, Packet};
@@ -72,7 +72,7 @@ struct OfFlow {
 
 /// The ends of all connections of a run, and the fields of all packets in flight.
 #[derive(Debug)]
-pub(crate) struct Numbers {
+pub(crate) struct HeaderNumbers {
     ends: Vec<End>,
     flows: Vec<OfFlow>,
     /// By the handles of the packets.
@@ -123,7 +123,7 @@ impl OfFlow {
     }
 }
 
-impl Numbers {
+impl HeaderNumbers {
     /// Before the run of these flows.
     pub(crate) fn new(flows: &[FlowPlan], seed: u64) -> Self {
         let mut numbers = Self { ends: Vec::new(), flows: Vec::new(), fields: Vec::new() };

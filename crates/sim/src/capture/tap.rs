@@ -9,8 +9,8 @@ use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
-use crate::capture::frame::Conversation;
-use crate::capture::numbers::Numbers;
+use crate::capture::conversation::Conversation;
+use crate::capture::numbers::HeaderNumbers;
 use crate::capture::pcap::{Capture, CaptureError, Place, Writer};
 use crate::host::carried::CarriedStore;
 use crate::link::packet::{ACK, CONTROL, HEADER, Packet, RESENT};
@@ -31,7 +31,7 @@ enum Spot {
 struct Recording {
     writer: Writer,
     spot: Spot,
-    numbers: Numbers,
+    numbers: HeaderNumbers,
     headers: Vec<u8>,
 }
 
@@ -255,7 +255,7 @@ impl Recording {
             }
         };
         let writer = Writer::create(&capture.path, capture.whole, interfaces.into_iter())?;
-        let numbers = Numbers::new(&plan.flows, plan.seed);
+        let numbers = HeaderNumbers::new(&plan.flows, plan.seed);
         Ok(Self { writer, spot, numbers, headers: Vec::with_capacity(80) })
     }
 }
