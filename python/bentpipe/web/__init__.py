@@ -81,8 +81,11 @@ def known() -> dict[str, Any]:
 
 
 def _packed(content: bytes) -> Markup:
-    """As text for an element of a page: gzip in base64, the same for the same content."""
-    return Markup(base64.b64encode(gzip.compress(content, 9, mtime=0)).decode("ascii"))
+    """As text for a script element: gzip in base 85, the same for the same content.
+
+    The digits are those of RFC 1924, but a point for "<", which begins tags. Base 64 is 7 % longer.
+    """
+    return Markup(base64.b85encode(gzip.compress(content, 9, mtime=0)).decode("ascii").replace("<", "."))
 
 
 def _own(name: str) -> str:

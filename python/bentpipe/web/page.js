@@ -9,10 +9,19 @@ document.addEventListener("DOMContentLoaded", async () => {
     made.append(...inside);
     return made;
   };
-  // Text of an element, gzip in base64.
+  // Text of an element: gzip in base 85, with the digits of RFC 1924 but a point for "<" (web/__init__.py).
+  const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;.=>?@^_`{|}~";
+  const digit = new Uint8Array(128);
+  [...DIGITS].forEach((one, i) => { digit[one.charCodeAt(0)] = i; });
   const unpacked = async id => {
-    const raw = Uint8Array.from(atob(by(id).textContent), one => one.charCodeAt(0));
-    return new Response(new Blob([raw]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+    const text = by(id).textContent, { length } = text, words = new DataView(new ArrayBuffer(4 * Math.ceil(length / 5)));
+    for (let i = 0; i < length; i += 5) {
+      let word = 0;
+      for (let k = i; k < i + 5; k++) word = 85 * word + (k < length ? digit[text.charCodeAt(k)] : 84);
+      words.setUint32(i / 5 * 4, word);
+    }
+    const packed = new Uint8Array(words.buffer, 0, Math.floor(length * 4 / 5));
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
   };
   const known = JSON.parse(new TextDecoder().decode(await unpacked("known")));
   const controllers = new Map(known.controllers.map(one => [one.id, one]));
@@ -146,8 +155,10 @@ document.addEventListener("DOMContentLoaded", async () => {
 
   const titles = answer => {
     const shipped = scenarios.get(base.name), title = answer.tree?.title ?? "A scenario without a title";
-    by("title").textContent = title[0].toUpperCase() + title.slice(1) + (changes.size || !shippedText() ? ", changed" : "");
-    by("about").textContent = shipped ? shipped.about : "A text of your own.";
+    // The title of a scenario names its controllers, which may have changed.
+    const changed = changes.size || !shippedText(), capital = text => text[0].toUpperCase() + text.slice(1);
+    by("title").textContent = shipped && changed ? `${shipped.name}, changed` : capital(title);
+    by("about").textContent = !shipped ? "A text of your own." : changed ? `It began as ${shipped.title}. ${shipped.about}` : shipped.about;
     by("original").hidden = !changes.size && shippedText();
     const quoted = text => /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
     const sets = [...changes].map(([key, value]) => ` \\\n    --set ${quoted(`${key}=${value}`)}`).join("");
