@@ -7,7 +7,8 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
 
-export PATH := $(PATH):$(HOME)/.cargo/bin
+# rustup's cargo comes first: another one, beside its clippy and rustfmt, would compile everything anew.
+export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PYO3_PYTHON := $(CURDIR)/.venv/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start hundreds of processes. Each would compile the package's modules again.
@@ -44,7 +45,7 @@ DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site buffers leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist dist-arm wheel image release clean oracle quic system always
+.PHONY: help setup build study test test-rust test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site buffers leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist dist-arm wheel image release clean oracle quic web web-check system always
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -127,6 +128,20 @@ check/quic_md:
 quic: .venv/.made ## .venv/bin/bentpipe-quic: QUIC with the controllers of the laboratory (docs/quic.md)
 	cargo build --release -p bentpipe-quic --features tools
 	install -m 755 target/release/bentpipe-quic $(BIN)/bentpipe-quic
+
+# The compiler and all that it makes are in target/web, apart from all others, and stay there.
+web: setup ## the simulator as one page for every browser, which needs no server (out/web/bentpipe.html; docs/web.md)
+	module=$$(scripts/web.sh target/web); $(BIN)/python scripts/web_page.py "$$module" out/web/bentpipe.html
+
+# Shipped scenarios that the simulator reads by itself.
+BITS = scenarios/*.toml scenarios/zoo/*.toml scenarios/bench/*.toml
+web-check: web ## the page's simulator against this one, bit for bit on every shipped scenario, and the page in Chromium
+	@command -v node >/dev/null || { echo "make web-check needs node (Debian: nodejs)"; exit 1; }
+	cargo build --release --quiet --package bentpipe-web --bin bits
+	target/release/bits $(BITS) >out/web/native.txt
+	node crates/web/bits.mjs "$$(scripts/web.sh target/web)" $(BITS) >out/web/wasm.txt
+	cmp out/web/native.txt out/web/wasm.txt && echo "$$(wc -l <out/web/wasm.txt) scenarios, the same in every bit"
+	$(BIN)/python -m pytest python/tests/test_web.py
 
 site: setup .venv/.docs ## the documentation as pages that are read without a server; runs the notebooks (out/site/index.html)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)

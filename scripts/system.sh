@@ -86,7 +86,7 @@ else
 fi
 
 # rustup puts cargo here, which a shell that has not been started anew does not search.
-PATH="$PATH:$HOME/.cargo/bin"
+PATH="$HOME/.cargo/bin:$PATH"
 if ! command -v cargo >/dev/null || ! command -v rustc >/dev/null; then
     echo "cargo was not found: install Rust $rust_wanted or later with rustup (or another package of Rust that is new enough;" \
         "Debian 12's own rustc is too old)" >&2

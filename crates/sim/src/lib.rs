@@ -26,7 +26,7 @@ pub use engine::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Supply, Watch, no_s
 pub use resolve::plan;
 pub use resolve::time_line_file::{TableReader, read_tables_by};
 pub use scenario::error::{self, Error};
-pub use scenario::file::{FileError, head as read_head, read as read_file};
+pub use scenario::file::{FileError, FileSource, head as read_head, read as read_file, read_files_by};
 #[doc(hidden)]
 pub use scenario::random::random_scenario;
 pub use scenario::{Scenario, schema, units};

@@ -8,8 +8,8 @@ use crate::host::flow::{FlowState, Kind};
 use crate::link::direction::Direction;
 use crate::resolve::plan::Plan;
 
-/// The most packets and segments that a run may keep.
-const MOST: u64 = 1 << 26;
+/// The most packets and segments that a run may keep. In an address space of 4 GiB there is room for fewer.
+const MOST: u64 = if cfg!(target_pointer_width = "32") { 1 << 25 } else { 1 << 26 };
 /// The number of directions and flows that each call of [`MemoryBound::is_exceeded`] pays for. Counting this
 /// many costs nothing beside the events between two calls.
 const PER_CALL: u64 = 1 << 10;

@@ -35,8 +35,8 @@ use work::Work;
 
 /// Longest run: ten years.
 const MAX_DURATION: Span = Span(3_652 * 86_400 * 1_000_000_000);
-/// Most rows that the traces of a run may have.
-pub(crate) const MAX_ROWS: u64 = 200_000_000;
+/// Most rows that the traces of a run may have. In an address space of 4 GiB there is room for fewer.
+pub(crate) const MAX_ROWS: u64 = if cfg!(target_pointer_width = "32") { 10_000_000 } else { 200_000_000 };
 
 /// Makes the plan of a scenario. An error is the first one found.
 pub(crate) fn make(scenario: &Scenario) -> Result<Plan, Error> {

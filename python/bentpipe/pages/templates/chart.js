@@ -129,7 +129,7 @@
           points: { show: false }, dataIdx: () => null, drag: { x: true, y: true, setScale: false, uni: 30 },
           bind: { dblclick: () => () => { this.show(null); return null; } },
         },
-        hooks: { setCursor: [u => this.point(u)], setSelect: [u => this.select(u)], draw: [u => this.ring()] },
+        hooks: { setCursor: [u => this.point(u)], setSelect: [u => this.select(u)], draw: [u => this.ring()], drawAxes: [u => this.shade(u)] },
         series: [{}, ...given.curves.map((curve, i) => ({
           label: curve.label, show: shown[i], stroke: "transparent", points: { show: false },
           facets: [{ scale: "x", auto: true }, { scale: "y", auto: true }], paths: (u, s) => this.paint(u, s - 1),
@@ -196,6 +196,22 @@
       }
       ctx.restore();
       return null;
+    }
+
+    // Spans of x behind the curves (`bands`), and instants (`marks`), if the chart has some.
+    shade(u) {
+      const { ctx } = u, { left, top, width, height } = u.bbox, ratio = devicePixelRatio || 1;
+      ctx.save();
+      ctx.beginPath(); ctx.rect(left, top, width, height); ctx.clip();
+      ctx.fillStyle = css("--grid");
+      for (const [from, to] of this.given.bands || []) {
+        const x = u.valToPos(from, "x", true);
+        ctx.fillRect(x, top, Math.max(ratio, u.valToPos(to, "x", true) - x), height);
+      }
+      ctx.strokeStyle = css("--rule"); ctx.lineWidth = ratio; ctx.setLineDash([ratio, 3 * ratio]); ctx.beginPath();
+      for (const at of this.given.marks || []) { const x = u.valToPos(at, "x", true); ctx.moveTo(x, top); ctx.lineTo(x, top + height); }
+      ctx.stroke();
+      ctx.restore();
     }
 
     // Points that fall into one column of pixels are drawn as its lowest and highest, in their order.
@@ -302,7 +318,12 @@
 
     view(which) { const { min, max } = this.u.scales[which]; return [min, max]; }
 
-    show(zoom) {
+    // Charts that are `linked` have one x axis: the others follow, each with its whole y.
+    show(zoom, alone) {
+      if (this.given.linked && !alone && this.u) all.forEach(other => {
+        if (other === this || !other.given.linked || !other.u) return;
+        other.show(zoom && { x: zoom.x, y: other.whole("y") }, true);
+      });
       this.zoom = zoom;
       for (const which of ["x", "y"]) { const [min, max] = zoom ? zoom[which] : this.whole(which); this.u.setScale(which, { min, max }); }
     }
@@ -383,7 +404,7 @@
       [...this.legend.children].forEach((button, i) => button.setAttribute("aria-pressed", shown[i]));
       this.u.batch(() => {
         shown.forEach((show, i) => this.u.setSeries(i + 1, { show }));
-        if (!this.zoom) this.show(null);
+        if (!this.zoom) this.show(null, true);
       });
     }
 
@@ -459,7 +480,7 @@
       this.figure.querySelectorAll(".data-rows, .data > p").forEach(old => old.remove());
       if (!same) return this.restyle();
       this.u.setData([null, ...given.curves.map(curve => [curve.x, curve.y])], false);
-      this.show(this.zoom);
+      this.show(this.zoom, true);
       this.ring();
     }
 

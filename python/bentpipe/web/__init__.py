@@ -1,0 +1,93 @@
+"""The page in which the simulator runs in a browser: one HTML file that is opened without a server.
+
+The file holds the simulator as WebAssembly (`crates/web`), the shipped scenarios with their files, the lists
+of controllers and queues, and the charts of all other pages. `page.js` is the page, `worker.js` the thread
+in which it simulates. `make web` compiles the module and writes the page.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any
+
+from markupsafe import Markup
+
+from bentpipe.pages.page import blocks, framed, own
+from bentpipe.presets.shipped import shipped
+from bentpipe.registry import DRAWN, controllers, queues
+
+#: The charts: name, label of the vertical axis, title, and caption.
+CHARTS = (
+    ("goodput", "goodput, Mbit/s", "Goodput.", "What arrives in order, mean over a second or more."),
+    ("cwnd", "congestion window, segments", "Congestion window.", "How much a sender may have under way."),
+    ("rtt", "smoothed RTT, ms", "Round-trip time.", "As the sender smooths it."),
+    ("queue", "queue, packets", "Queue.", "Packets that wait before a link."),
+)
+
+
+def page(module: bytes) -> str:
+    """The whole page as HTML.
+
+    Args:
+        module: the simulator, as `make web` compiles it for wasm32-unknown-unknown.
+    """
+    sheets = "".join(own(f"templates/{name}.css") for name in ("page", "badge", "table", "chart"))
+    scripts = [own("uplot/uPlot.iife.min.js"), own("templates/chart.js"), _own("page.js")]
+    text = framed(
+        _own("page.html"),
+        title="Bentpipe: TCP over satellite links",
+        charts=CHARTS,
+        blocks=blocks(),
+        # Ours, and none ends an element of the page.
+        style=Markup(sheets + own("uplot/uPlot.min.css") + _own("page.css")),
+        script=Markup("\n".join(scripts)),
+        worker=Markup(_own("worker.js")),
+        known=_packed(json.dumps(known(), separators=(",", ":")).encode()),
+        module=_packed(module),
+    )
+    return text + "\n"
+
+
+def known() -> dict[str, Any]:
+    """What the page lists: shipped scenarios with the files that they name, controllers, and queues.
+
+    Scenarios whose links are drawn for each seed are left out, as Python draws them.
+    """
+    presets = [preset for preset in shipped() if preset.file.parent != DRAWN]
+    beside = sorted({path for preset in presets for path in preset.file.parent.glob("*.csv")})
+    fields = ("name", "kind", "default", "min", "max", "choices", "unit", "about")
+    return {
+        "version": version("bentpipe"),
+        "scenarios": [
+            {"name": one.name, "title": one.title, "about": one.about, "text": one.file.read_text("utf-8")}
+            for one in presets
+        ],
+        "files": {path.name: path.read_text("utf-8") for path in beside},
+        "controllers": [
+            {key: entry[key] for key in ("id", "label", "about", "colour")}
+            | {
+                "params": [
+                    {key: param[key] for key in fields} for param in entry["params"] if not param["shared"]
+                ]
+            }
+            for entry in controllers()
+        ],
+        "queues": [{key: one[key] for key in ("kind", "label", "about")} for one in queues()],
+    }
+
+
+def _packed(content: bytes) -> Markup:
+    """As text for a script element: gzip in base 85, the same for the same content.
+
+    The digits are those of RFC 1924, but a point for "<", which begins tags. Base 64 is 7 % longer.
+    """
+    return Markup(base64.b85encode(gzip.compress(content, 9, mtime=0)).decode("ascii").replace("<", "."))
+
+
+def _own(name: str) -> str:
+    """A file of this package."""
+    return files("bentpipe.web").joinpath(name).read_text(encoding="utf-8")

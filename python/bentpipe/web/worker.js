@@ -1,0 +1,40 @@
+"use strict";
+// The thread of the page in which a scenario is simulated (crates/web/src/exports.rs has the functions).
+(() => {
+  const read = new TextDecoder(), write = new TextEncoder();
+  let c, told = 0;
+  const bytes = (at, length) => new Uint8Array(c.memory.buffer, at, length);
+  const give = content => bytes(c.input(content.length), content.length).set(content);
+  const imports = {
+    page: {
+      panicked(at, length) { throw new Error(`the simulator has failed: ${read.decode(bytes(at, length))}`); },
+      progress(part) {
+        const now = performance.now();
+        if (now - told < 200) return;
+        told = now;
+        postMessage({ part });
+      },
+    },
+  };
+
+  const begin = ({ module, files }) => {
+    c = new WebAssembly.Instance(module, imports).exports;
+    for (const [name, content] of Object.entries(files)) {
+      give(write.encode(`${name}\0${content}`));
+      c.give_file();
+    }
+    postMessage({ ready: true });
+  };
+
+  const simulate = ({ id, request }) => {
+    const began = told = performance.now();
+    give(write.encode(JSON.stringify(request)));
+    const size = c.simulate(), answer = JSON.parse(read.decode(bytes(c.output(), size))), length = c.columns_len();
+    const columns = new Float64Array(c.memory.buffer, c.columns(), length).slice();
+    postMessage({ id, answer, columns, ms: performance.now() - began, memory: c.memory.buffer.byteLength }, [columns.buffer]);
+  };
+
+  onmessage = ({ data }) => {
+    try { data.module ? begin(data) : simulate(data); } catch (error) { postMessage({ id: data.id, failed: String(error.message ?? error) }); }
+  };
+})();

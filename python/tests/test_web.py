@@ -1,0 +1,162 @@
+"""The page that simulates: what it lists, and, where `make web` has made it, what a browser and node show."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import browser
+import pytest
+
+import bentpipe as bp
+from bentpipe import web
+from bentpipe.registry import DRAWN, SCENARIOS, shipped_files
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "out" / "web" / "bentpipe.html"
+MODULE = ROOT / "target" / "web" / "build" / "wasm32-unknown-unknown" / "web" / "bentpipe_web.wasm"
+NODE = shutil.which("node")
+
+needs_page = pytest.mark.skipif(not PAGE.is_file(), reason="needs out/web/bentpipe.html; run make web")
+needs_chromium = pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium, which is not here")
+
+
+def test_the_page_lists_every_scenario_that_it_can_run_with_its_files() -> None:
+    known = web.known()
+    names = {one["name"] for one in known["scenarios"]}
+    assert names == {name for name, path in shipped_files().items() if path.parent != DRAWN}
+    assert all(one["title"] and one["about"] for one in known["scenarios"])
+    for one in known["scenarios"]:
+        for link in tomllib.loads(one["text"])["link"].values():
+            line = link.get("timeline")
+            file = line["file"] if isinstance(line, dict) else line
+            assert file is None or file in known["files"]
+
+
+def test_the_page_may_load_nothing() -> None:
+    text = web.page(b"\0asm")
+    policy = text.split('http-equiv="Content-Security-Policy" content="')[1].split('"')[0]
+    assert policy.startswith("default-src 'none'; worker-src blob:")
+    assert "connect-src" not in policy and "'unsafe-eval'" not in policy
+    assert text == web.page(b"\0asm")
+
+
+@pytest.mark.skipif(NODE is None, reason="needs node, which is not here")
+@pytest.mark.skipif(not MODULE.is_file(), reason="needs the compiled module; run make web")
+@pytest.mark.parametrize("name", ["geo-star", "leo", "geo-web-load"])
+def test_a_run_in_the_page_has_the_report_of_the_command_line(name: str) -> None:
+    """Losses, a time line from a file, and short flows; `make web-check` compares all and the traces."""
+    command = [str(NODE), "crates/web/bits.mjs", str(MODULE), str(SCENARIOS / f"{name}.toml")]
+    said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=120)
+    report: dict[str, Any] = json.loads(said.stdout)["report"]
+    ours = dict(bp.run(name).json)
+    assert report.pop("wall_s") == 0 and ours.pop("wall_s") >= 0
+    assert report == {key: ours[key] for key in report}
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Browser]:
+    with browser.browser(tmp_path_factory.mktemp("chromium")) as opened:
+        yield opened
+
+
+def opened(window: browser.Browser, fragment: str = "", width: int = 1280, *, dark: bool = False) -> None:
+    """Opens the page, and waits for its first run or its first message."""
+    window.open("about:blank")
+    window.open(PAGE.as_uri() + fragment, width, dark=dark)
+    until(window, "document.body.dataset.runs || !document.getElementById('wrong').hidden")
+
+
+def until(window: browser.Browser, condition: str) -> None:
+    end = time.monotonic() + 60
+    while not window.run(condition):
+        assert time.monotonic() < end, condition
+        time.sleep(0.05)
+
+
+def after(window: browser.Browser, code: str) -> None:
+    """Does something on the page, and waits for the run that follows."""
+    runs = window.run("document.body.dataset.runs")
+    window.run(code)
+    until(window, f"document.body.dataset.runs !== {runs!r}")
+
+
+def text_of(window: browser.Browser, name: str) -> str:
+    what = "value" if name == "text" else "textContent"
+    found: str = window.run(f"document.getElementById('{name}').{what}")
+    return found
+
+
+def moved(label: str, value: int) -> str:
+    """Moves the first slider with this label."""
+    return f"""(() => {{
+      const rows = [...document.querySelectorAll(".slider")];
+      const input = rows.find(row => row.textContent.startsWith({label!r})).querySelector("input");
+      input.value = {value};
+      input.dispatchEvent(new Event("input"));
+    }})()"""
+
+
+@needs_page
+@needs_chromium
+class TestInChromium:
+    """The page as a reader has it."""
+
+    @pytest.mark.parametrize("width", [1280, 390])
+    @pytest.mark.parametrize("dark", [False, True])
+    def test_it_fits_and_loads_nothing(self, window: browser.Browser, width: int, *, dark: bool) -> None:
+        for fragment in ("", "#scenario=leo", "#scenario=geo-leo-multipath"):
+            opened(window, fragment, width, dark=dark)
+            window.run("document.querySelectorAll('.group, .params').forEach(part => part.open = true)")
+            assert (window.overflowing(), window.errors, window.requests) == ([], [], [])
+            assert "packets simulated" in text_of(window, "state")
+
+    def test_a_slider_changes_the_text_the_address_and_the_command(self, window: browser.Browser) -> None:
+        opened(window)
+        after(window, moved("Rate", 17))  # 5 Mbit/s: ten values a decade from 0.1 Mbit/s on
+        assert 'rate = "5 Mbit/s"' in text_of(window, "text")
+        assert text_of(window, "command") == "bentpipe run geo \\\n    --set 'link.geo.rate=5 Mbit/s'"
+        packets = int(text_of(window, "state").split()[0].replace(",", ""))
+        slower = bp.Scenario.load(SCENARIOS / "geo.toml", {"link.geo.rate": "5 Mbit/s"})
+        assert packets == bp.run(slower).json["packets"]
+        address = window.run("location.hash")
+        opened(window, address)
+        assert 'rate = "5 Mbit/s"' in text_of(window, "text")
+
+    def test_flows_come_and_go(self, window: browser.Browser) -> None:
+        opened(window)
+        after(window, "document.getElementById('add').click()")
+        assert len(tomllib.loads(text_of(window, "text"))["flow"]) == 2
+        assert window.run("document.querySelectorAll('#flows .flow').length") == 2
+        opened(window, window.run("location.hash"))  # an own text in the address
+        assert len(tomllib.loads(text_of(window, "text"))["flow"]) == 2
+        after(window, "document.querySelector('#flows .flow button').click()")
+        assert [flow["cc"] for flow in tomllib.loads(text_of(window, "text"))["flow"]] == ["cubic"]
+
+    def test_mistakes_are_shown_as_the_simulator_says_them(self, window: browser.Browser) -> None:
+        opened(window, "#scenario=geo&flow.0.cc=renno")
+        said = text_of(window, "wrong")
+        assert said.startswith("geo.toml:") and "renno" in said and "did you mean" in said
+
+    def test_a_kept_run_stays_beside_the_next(self, window: browser.Browser) -> None:
+        opened(window, "#scenario=geo&duration=20+s")
+        window.run("document.getElementById('keep').click()")
+        after(window, moved("Packet loss", 10))
+        rows = window.run(
+            "[...document.querySelectorAll('#summary th[scope=row]')].map(row => row.textContent)"
+        )
+        assert rows[:2] == ["reno", "reno, kept"]
+        assert window.run("document.querySelectorAll('#chart-cwnd .legend button').length") == 3
+
+    def test_a_zoom_is_that_of_all_charts(self, window: browser.Browser) -> None:
+        opened(window)
+        chart = "bentpipe.all.get(document.getElementById('chart-cwnd'))"
+        window.run(f"void {chart}.show({{ x: [10, 20], y: [0, 500] }})")
+        spans = window.run("[...bentpipe.all.values()].map(chart => chart.view('x'))")
+        assert spans == [[10, 20]] * 4
