@@ -140,6 +140,10 @@ impl Controller for Fixed {
                 self.lock().hints.push((flow.now, hint));
                 self.cwnd = self.after_hint.unwrap_or(self.cwnd);
             }
+            Event::Validation { cwnd, ssthresh } => {
+                self.cwnd = cwnd / u64::from(MSS);
+                self.ssthresh = ssthresh;
+            }
             other => panic!("nobody sends {other:?}"),
         }
     }
