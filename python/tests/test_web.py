@@ -84,7 +84,7 @@ def after(window: browser.Browser, code: str) -> None:
     """Does something on the page, and waits for the run that follows."""
     runs = window.run("document.body.dataset.runs")
     window.run(code)
-    until(window, f"document.body.dataset.runs !== {runs!r}")
+    until(window, f"(document.body.dataset.runs ?? null) !== {json.dumps(runs)}")
 
 
 def text_of(window: browser.Browser, name: str) -> str:
@@ -143,6 +143,21 @@ class TestInChromium:
         opened(window, "#scenario=geo&flow.0.cc=renno")
         said = text_of(window, "wrong")
         assert said.startswith("geo.toml:") and "renno" in said and "did you mean" in said
+        assert text_of(window, "title") == "geo, changed"
+        after(window, "document.getElementById('original').click()")
+        assert text_of(window, "wrong") == ""
+
+    def test_sliders_stay_while_a_text_is_wrong(self, window: browser.Browser) -> None:
+        opened(window)
+        window.run("""(() => {
+          const text = document.getElementById("text");
+          text.focus();
+          text.value = text.value.replace('"reno"', '"rno"');
+          text.dispatchEvent(new Event("input"));
+        })()""")
+        until(window, "!document.getElementById('wrong').hidden")
+        assert window.run("document.querySelectorAll('.slider.fixed').length") == 0
+        assert window.errors == []
 
     def test_a_kept_run_stays_beside_the_next(self, window: browser.Browser) -> None:
         opened(window, "#scenario=geo&duration=20+s")

@@ -137,12 +137,15 @@ document.addEventListener("DOMContentLoaded", async () => {
   const show = ({ answer, columns, ms, memory }, asked) => {
     wrong(answer.mistakes);
     if (document.activeElement !== by("text")) by("text").value = answer.text;
-    if (answer.mistakes.length) by("state").textContent = "This scenario cannot run. The charts show the run before.";
-    if (!answer.plan) { if (answer.tree) arrange(answer); return; }
-    if (!answer.report) return;
+    titles(answer);
+    if (!answer.report) {
+      by("state").textContent = `This scenario cannot run.${last ? " The charts show the run before." : ""}`;
+      // The sliders of the run before can be moved back.
+      if (answer.tree) arrange({ ...answer, plan: answer.plan ?? last?.plan });
+      return;
+    }
     last = { ...answer, samples: sampled(answer, columns) };
     arrange(answer);
-    titles(answer);
     draw();
     summarise();
     by("state").textContent = `${answer.report.packets.toLocaleString("en")} packets simulated in ${time(ms / 1e3)}.`;
@@ -323,7 +326,7 @@ document.addEventListener("DOMContentLoaded", async () => {
         const rtt = way.delay_s + back.delay_s, moves = of(answer).timeline || typeof of(answer).delay === "object";
         return moves ? [null, "changes over time"] : typeof of(answer).delay === "string" ? [rtt, time(rtt)] : [null, `${time(rtt)}, by the place of the satellite`];
       }, value => {
-        if (last?.tree.link[name].reverse?.delay) changes.set(`${key}.reverse.delay`, `${+(value * 500).toPrecision(6)} ms`);
+        if (last?.tree.link[name]?.reverse?.delay) changes.set(`${key}.reverse.delay`, `${+(value * 500).toPrecision(6)} ms`);
         change(`${key}.delay`, `${+(value * 500).toPrecision(6)} ms`);
       }),
       slider("Packet loss", LOSSES, answer => {
@@ -337,13 +340,13 @@ document.addEventListener("DOMContentLoaded", async () => {
         const packets = way && (way.queue_packets !== null ? `${way.queue_packets.toLocaleString("en")} packets` : `${way.queue_bytes.toLocaleString("en")} bytes`);
         return [bdp ? +bdp[1] : 1, bdp && packets ? `${bdp[1]} (${packets})` : said];
       }, value => {
-        const plain = last && Object.keys(queue(last)).every(one => one === "kind" || one === "limit");
+        const plain = last?.tree.link[name] && Object.keys(queue(last)).every(one => one === "kind" || one === "limit");
         plain ? change(`${key}.queue`, setQueue(queue(last).kind ?? "drop-tail", `${value} bdp`)) : change(`${key}.queue.limit`, `${value} bdp`);
       }),
     ];
     const kinds = node("select", { "aria-label": `Kind of the queue of ${name}` }, ...known.queues.map(one => node("option", { value: one.kind }, one.label)));
     const about = node("span", { className: "soft small" });
-    kinds.addEventListener("change", () => change(`${key}.queue`, setQueue(kinds.value, room(last))));
+    kinds.addEventListener("change", () => change(`${key}.queue`, setQueue(kinds.value, last?.tree.link[name] ? room(last) : "1 bdp")));
     shows.push(answer => {
       kinds.value = queue(answer).kind ?? "drop-tail";
       about.textContent = known.queues.find(one => one.kind === kinds.value)?.about.split(". ")[0].replace(/\.?$/, ".") ?? "";
@@ -366,6 +369,7 @@ document.addEventListener("DOMContentLoaded", async () => {
       : node("input", { type: "number", step: "any", min: param.min, max: param.max, placeholder: `${usual} (default)` });
     field.addEventListener("change", () => {
       const cc = ccOf(last, i), text = field.value;
+      if (!cc) return;
       delete cc[param.name];
       if (text !== "" && text !== usual) cc[param.name] = param.kind === "choice" ? text : param.kind === "flag" ? text === "true" : Number(text);
       setCc(i, cc);
@@ -432,6 +436,7 @@ document.addEventListener("DOMContentLoaded", async () => {
   });
   by("controls").addEventListener("submit", event => event.preventDefault());
   by("add").addEventListener("click", () => {
+    if (!last) return;
     const { tree, text } = last, first = tree.flow[0], taken = new Set(tree.flow.flatMap((flow, i) => [flow.name, ccOf(last, i)?.name]));
     const cc = ["cubic", "bbr", "reno", "star", "vegas", "hybla", "westwood-plus", "copa"].find(one => !taken.has(one)) ?? "cubic";
     let name = cc;
@@ -440,6 +445,7 @@ document.addEventListener("DOMContentLoaded", async () => {
     rewrite(base.name, `${text.replace(/\n*$/, "\n")}\n[[flow]]\nname = "${name}"\ncc = "${cc}"\npath = ${JSON.stringify(first.path)}\n${more}`);
   });
   by("keep").addEventListener("click", () => {
+    if (!last) return;
     kept = kept ? null : last;
     by("keep").textContent = kept ? "Drop the kept run" : "Keep beside the next run";
     if (last) { draw(); summarise(); }
