@@ -11,7 +11,7 @@ use etherparse::TcpOptionElement::{
 };
 use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpOptions, UdpHeader};
 
-use crate::capture::conversation::{Connection, Conversation, IPV4, UDP};
+use crate::capture::numbers::{Connection, Conversation, IPV4, UDP};
 use crate::capture::numbers::{End, Fields, HeaderNumbers};
 use crate::capture::raw_options;
 use crate::host::carried::{Carried, MarkReport};

@@ -1,6 +1,5 @@
 //! Packets on disk: a tap that sees them, their bytes on a wire, and the format pcapng.
 
-mod conversation;
 mod frame;
 mod numbers;
 pub mod pcap;

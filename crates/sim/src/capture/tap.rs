@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
-use crate::capture::conversation::Conversation;
+use crate::capture::numbers::Conversation;
 use crate::capture::numbers::HeaderNumbers;
 use crate::capture::pcap::{Capture, CaptureError, Place, Writer};
 use crate::host::carried::CarriedStore;
