@@ -22,15 +22,12 @@ fuzz_target!(|data: &[u8]| {
         let flags = bytes.byte();
         let bit = |i: u32| flags >> i & 1 == 1;
         let segment = Data {
-            seq: bytes.number(expected),
-            len: options.mss,
-            tsval: bytes.word(),
             retransmission: bit(0),
             cwr: bit(1),
             probe: flags >> 4 == 15,
-            extra: false,
             ce: bit(2),
             push: bit(3),
+            ..Data::new(bytes.number(expected), options.mss, bytes.word())
         };
         // What lies beyond any window is not kept; a ring as large as the largest window takes long to clear.
         if segment.seq.wrapping_sub(expected) < 1 << 27 && segment.seq.wrapping_sub(expected) > 1 << 16 {

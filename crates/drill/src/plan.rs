@@ -493,15 +493,10 @@ impl Builder {
                     return Err(Error::refused(line, "a packet of several segments"));
                 }
                 Ok(Action::Arrive(Data {
-                    seq: block.start,
-                    len: packet.len() as u32,
-                    tsval: stamps.map_or(0, |(val, _)| val),
-                    retransmission: false,
                     cwr: packet.has('W'),
-                    probe: false,
-                    extra: false,
                     ce: packet.codepoint == Some(Codepoint::Ce),
                     push: packet.has('P'),
+                    ..Data::new(block.start, packet.len() as u32, stamps.map_or(0, |(val, _)| val))
                 }))
             }
             (false, Way::Out, false) => {

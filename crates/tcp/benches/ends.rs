@@ -23,17 +23,7 @@ fn reno(options: &Options) -> Box<dyn Controller> {
 }
 
 fn segment(seq: u64) -> Data {
-    Data {
-        seq,
-        len: 1460,
-        tsval: 0,
-        retransmission: false,
-        cwr: false,
-        probe: false,
-        extra: false,
-        ce: false,
-        push: false,
-    }
+    Data::new(seq, 1460, 0)
 }
 
 /// A sender that has sent a whole window, and when.

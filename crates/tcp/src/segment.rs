@@ -115,6 +115,24 @@ pub struct Data {
     pub push: bool,
 }
 
+impl Data {
+    /// A segment that is sent for the first time, is not marked, and says nothing else.
+    #[inline]
+    pub fn new(seq: u64, len: u32, tsval: u32) -> Self {
+        Self {
+            seq,
+            len,
+            tsval,
+            retransmission: false,
+            cwr: false,
+            probe: false,
+            extra: false,
+            ce: false,
+            push: false,
+        }
+    }
+}
+
 /// What has arrived since the connection began, by codepoint: the counters of an AccECN receiver (RFC 9768
 /// section 3.2). Each is the whole count; [`MarkCounts::ace`] and [`MarkCounts::fields`] give the part that
 /// is on the wire.

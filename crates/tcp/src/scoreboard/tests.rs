@@ -194,17 +194,7 @@ fn words_per_ack(window: u64, rack: bool, lost: impl Fn(u64) -> bool) -> f64 {
             continue;
         }
         now += 1;
-        let data = crate::Data {
-            seq,
-            len: 1460,
-            tsval: 0,
-            retransmission: false,
-            cwr: false,
-            probe: false,
-            extra: false,
-            ce: false,
-            push: false,
-        };
+        let data = crate::Data::new(seq, 1460, 0);
         let ack = receiver.on_data(Time(now), &data).unwrap();
         let (arrived, una) = (ack.ack, board.una());
         if arrived > una || !ack.sack.is_empty() {

@@ -151,17 +151,7 @@ impl Sender {
     pub(super) fn segment(&self, seq: u64) -> Data {
         let len = if seq + 1 == self.limit { self.last_len } else { self.options.mss };
         let tsval = (self.flow.now.0 / 1000) as u32;
-        Data {
-            seq,
-            len,
-            tsval,
-            retransmission: false,
-            cwr: false,
-            probe: false,
-            extra: false,
-            ce: false,
-            push: false,
-        }
+        Data::new(seq, len, tsval)
     }
 
     pub(super) fn transmit(&mut self, now: Time, seq: u64) -> Data {

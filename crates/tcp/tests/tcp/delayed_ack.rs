@@ -60,17 +60,7 @@ fn no_delay() {
 /// TCP-STAR section 3.3: AEN's probe carries nothing and is answered at once with what is expected next.
 #[test]
 fn probe_is_answered_at_once() {
-    let probe = Data {
-        seq: 0,
-        len: 1,
-        tsval: 0,
-        retransmission: false,
-        cwr: false,
-        probe: true,
-        extra: false,
-        ce: false,
-        push: false,
-    };
+    let probe = Data { probe: true, ..Data::new(0, 1, 0) };
     let mut l = listener();
     l.arrives(probe).answers("0").data(0).answers("-").arrives(probe).answers("1");
     assert_eq!(l.receiver.delivered(), 1);

@@ -15,17 +15,7 @@ struct Far {
 }
 
 fn segment(seq: u64, tsval: u32, push: bool) -> Data {
-    Data {
-        seq,
-        len: 1448,
-        tsval,
-        retransmission: false,
-        cwr: false,
-        probe: false,
-        extra: false,
-        ce: false,
-        push,
-    }
+    Data { push, ..Data::new(seq, 1448, tsval) }
 }
 
 impl Far {

@@ -365,48 +365,18 @@ impl Listener {
     /// Segment `seq` arrives, sent at this very instant.
     pub(crate) fn data(&mut self, seq: u64) -> &mut Self {
         let tsval = (self.now.0 / 1000) as u32;
-        self.arrives(Data {
-            seq,
-            len: MSS,
-            tsval,
-            retransmission: false,
-            cwr: false,
-            probe: false,
-            extra: false,
-            ce: false,
-            push: false,
-        })
+        self.arrives(Data::new(seq, MSS, tsval))
     }
 
     /// Segment `seq` arrives, sent at `n` ms.
     pub(crate) fn sent_at(&mut self, seq: u64, n: u64) -> &mut Self {
         let tsval = (n * 1000) as u32;
-        self.arrives(Data {
-            seq,
-            len: MSS,
-            tsval,
-            retransmission: false,
-            cwr: false,
-            probe: false,
-            extra: false,
-            ce: false,
-            push: false,
-        })
+        self.arrives(Data::new(seq, MSS, tsval))
     }
 
     /// Segment `seq` arrives, marked or with CWR.
     pub(crate) fn marked(&mut self, seq: u64, ce: bool, cwr: bool) -> &mut Self {
-        self.arrives(Data {
-            seq,
-            len: MSS,
-            tsval: 0,
-            retransmission: false,
-            cwr,
-            probe: false,
-            extra: false,
-            ce,
-            push: false,
-        })
+        self.arrives(Data { cwr, ce, ..Data::new(seq, MSS, 0) })
     }
 
     pub(crate) fn arrives(&mut self, data: Data) -> &mut Self {
@@ -425,32 +395,12 @@ impl Listener {
 
     /// A probe for segment `seq` arrives.
     pub(crate) fn probe(&mut self, seq: u64) -> &mut Self {
-        self.arrives(Data {
-            seq,
-            len: 0,
-            tsval: 0,
-            retransmission: false,
-            cwr: false,
-            probe: true,
-            extra: false,
-            ce: false,
-            push: false,
-        })
+        self.arrives(Data { probe: true, ..Data::new(seq, 0, 0) })
     }
 
     /// An extra segment with the data of segment `seq` arrives.
     pub(crate) fn extra(&mut self, seq: u64) -> &mut Self {
-        self.arrives(Data {
-            seq,
-            len: MSS,
-            tsval: 0,
-            retransmission: true,
-            cwr: false,
-            probe: false,
-            extra: true,
-            ce: false,
-            push: false,
-        })
+        self.arrives(Data { retransmission: true, extra: true, ..Data::new(seq, MSS, 0) })
     }
 
     /// The application has read all before `upto`.
