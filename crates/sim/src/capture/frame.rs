@@ -11,8 +11,7 @@ use etherparse::TcpOptionElement::{
 };
 use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpOptions, UdpHeader};
 
-use crate::capture::numbers::{Connection, Conversation, IPV4, UDP};
-use crate::capture::numbers::{End, Fields, HeaderNumbers};
+use crate::capture::numbers::{Connection, Conversation, End, Fields, HeaderNumbers, IPV4, UDP};
 use crate::capture::raw_options;
 use crate::host::carried::{Carried, MarkReport};
 use crate::host::control;

@@ -1,8 +1,9 @@
 //! The header fields that follow from what the two ends of a connection have sent and heard: the numbers of
 //! its bytes, the window, the timestamps. Only a capture shows them, and only with a capture are they kept.
 //!
-//! They are found when a packet leaves its host, because a packet that is seen later, at a link or at its
-//! destination, still shows what its host knew then.
+//! A [`Conversation`] is what the plan and the packets say of a flow; [`HeaderNumbers`] adds what each end
+//! has sent and heard. The fields are found when a packet leaves its host, because a packet that is seen
+//! later, at a link or at its destination, still shows what its host knew then.
 
 use bentpipe_cc::Time;
 use bentpipe_tcp::{BareAck, Options, Reading, Signal, unwrap};
