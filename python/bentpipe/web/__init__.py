@@ -1,8 +1,8 @@
 """The page in which the simulator runs in a browser: one HTML file that is opened without a server.
 
 The file holds the simulator as WebAssembly (`crates/web`), the shipped scenarios with their files, the lists
-of controllers and queues, and the charts of all other pages. `page.js` is the page, `worker.js` the thread
-in which it simulates. `make web` compiles the module and writes the page.
+of controllers and queues, and the charts of all other pages. `PARTS` are the page, `worker.js` the thread in
+which it simulates. `make web` compiles the module and writes the page.
 """
 
 from __future__ import annotations
@@ -28,6 +28,26 @@ CHARTS = (
     ("queue", "queue, packets", "Queue.", "Packets that wait before a link."),
 )
 
+#: The scripts of the page, one concept each. They are the body of one function, in this order, so each may use
+#: what those before it define, and in its own functions what those after it define.
+PARTS = (
+    "parts",
+    "numbers",
+    "state",
+    "link",
+    "run",
+    "answer",
+    "samples",
+    "curves",
+    "summary",
+    "slider",
+    "links",
+    "flows",
+    "controls",
+    "scenarios",
+    "page",
+)
+
 
 def page(module: bytes) -> str:
     """The whole page as HTML.
@@ -36,7 +56,7 @@ def page(module: bytes) -> str:
         module: the simulator, as `make web` compiles it for wasm32-unknown-unknown.
     """
     sheets = "".join(own(f"templates/{name}.css") for name in ("page", "badge", "table", "chart"))
-    scripts = [own("uplot/uPlot.iife.min.js"), own("templates/chart.js"), _own("page.js")]
+    scripts = [own("uplot/uPlot.iife.min.js"), own("templates/chart.js"), _script()]
     text = framed(
         _own("page.html"),
         title="Bentpipe: TCP over satellite links",
@@ -78,6 +98,12 @@ def known() -> dict[str, Any]:
         ],
         "queues": [{key: one[key] for key in ("kind", "label", "about")} for one in queues()],
     }
+
+
+def _script() -> str:
+    """The scripts of the page as one function, which may wait."""
+    parts = "\n".join(_own(f"{part}.js") for part in PARTS)
+    return f"""document.addEventListener("DOMContentLoaded", async () => {{\n"use strict";\n{parts}}});"""
 
 
 def _packed(content: bytes) -> Markup:

@@ -1,0 +1,20 @@
+// The controls are made anew if the scenario has another form, and else only show other values.
+let shape = "";
+const arrange = answer => {
+  const { tree } = answer;
+  if (typeof tree?.link !== "object" || !Array.isArray(tree.flow)) return;
+  const form = JSON.stringify([base.name, Object.keys(tree.link), tree.flow.map((flow, i) => [flow.name, flow.traffic?.kind, ccOf(answer, i)?.name])]);
+  if (form !== shape) {
+    shape = form;
+    shows = [];
+    const names = Object.keys(tree.link);
+    by("links").replaceChildren(...names.map(name => linkControls(name, names.length === 1)));
+    by("flows").replaceChildren(...tree.flow.map((_, i) => flowControls(answer, i)));
+    by("run").replaceChildren(
+      slider("Duration", DURATIONS, now => now.plan ? [now.plan.duration_s, time(now.plan.duration_s)] : [null, "-"], value => change("duration", `${value} s`)),
+      slider("Seed of the random numbers", Array.from({ length: 50 }, (_, k) => k + 1), now => [now.tree.seed ?? 1, String(now.tree.seed ?? 1)], value => change("seed", String(value))));
+  }
+  shows.forEach(one => one(answer));
+  document.querySelectorAll("#scenarios input").forEach(input => { input.checked = input.value === base.name; });
+};
+by("controls").addEventListener("submit", event => event.preventDefault());

@@ -1,0 +1,19 @@
+// The scenario is a text and changes of single values in it; `last` is what the last run gave.
+let base = { name: "geo", text: scenarios.get("geo").text }, changes = new Map(), last = null, kept = null;
+const shippedText = () => scenarios.get(base.name)?.text === base.text;
+const change = (key, value) => {
+  // The last change of a key counts, and one of a whole table replaces those inside it.
+  for (const other of [...changes.keys()]) if (other === key || other.startsWith(`${key}.`)) changes.delete(other);
+  changes.set(key, value);
+  ask();
+};
+
+// Another text takes the place of the text and its changes.
+const rewrite = (name, text) => { base = { name, text }; changes = new Map(); ask(); };
+// The module removes an item, and what it answers is the new text.
+const remove = key => {
+  const request = { text: base.text, name: `${base.name}.toml`, changes: [...changes, [key, null]], samples: SAMPLES };
+  waiting = { request, asked: performance.now(), keeps: true };
+  next();
+};
+const choose = name => rewrite(name, scenarios.get(name).text);
