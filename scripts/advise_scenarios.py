@@ -1,4 +1,4 @@
-"""Holds `bentpipe advise` on every shipped scenario against `bentpipe compare` with seeds of its own.
+"""Holds `bentpipe advise` on every shipped scenario against whole runs with seeds of its own.
 
 python scripts/advise_scenarios.py                 # all; exit status 1 if an aim is missed; resumable
 python scripts/advise_scenarios.py geo starlink    # these only, and no judgement of the aims
@@ -9,9 +9,11 @@ The aims: two thirds of the answers are decided, and nine tenths of the decided 
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
+import statistics
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -24,9 +26,11 @@ import bentpipe as bp
 from bentpipe import files, linux, stats
 from bentpipe.advice import schedule
 from bentpipe.advice.flags import HARM_MOST
-from bentpipe.comparison import run_comparison
+from bentpipe.advice.judged import JudgedFlows, with_controllers
+from bentpipe.comparison import base_and_model
 from bentpipe.pages.markdown import markdown, replaced
 from bentpipe.registry import controllers, find, shipped_files
+from bentpipe.runs import run_many
 from bentpipe.sweeps.fingerprint import simulator_hash
 
 PLACE = md.ROOT / "out" / "advise-scenarios"
@@ -43,14 +47,14 @@ DECIDED, GOOD, HITS = 2 / 3, 0.05, 0.9
 
 @dataclass(frozen=True)
 class ScenarioAnswer:
-    """An answer to a scenario, beside the goodputs of `compare` with other seeds.
+    """An answer to a scenario, beside the goodputs of all algorithms with other seeds.
 
     Attributes:
         scenario: its name.
         taken: id of the recommended algorithm; None if there is none.
         known: whether the answer is decided.
         plan: the plan that it ran.
-        goodputs_bps: of algorithms that can be had, the first flow's of the scenario, over the whole run.
+        goodputs_bps: of algorithms that can be had, the sum of the scenario's flows over the whole run.
         reckless: why a better one is out, by the rules of `advise` over the other seeds, or in doubt.
     """
 
@@ -130,11 +134,25 @@ def asked(name: str, budget: str, seeds: int) -> ScenarioAnswer:
 
 def compared(name: str, some: Sequence[str], seeds: int) -> dict[str, float]:
     """The goodputs of algorithms; where two seeds are alike nothing is random, and no more are run."""
-    for count in (2, seeds):
-        rows = run_comparison(name, some, whole=True, seeds=count, seed=FIRST_SEED).rows
-        if all(row["goodput_low_bps"] == row["goodput_high_bps"] for row in rows):
-            break
-    return {row["cc"]: float(row["goodput_bps"]) for row in rows}
+    first = [goodputs(name, some, FIRST_SEED + n) for n in range(min(2, seeds))]
+    if first[0] != first[-1]:
+        first += [goodputs(name, some, FIRST_SEED + n) for n in range(len(first), seeds)]
+    return {cc: statistics.fmean(of[cc] for of in first) for cc in some}
+
+
+def goodputs(name: str, some: Sequence[str], seed: int) -> dict[str, float]:
+    """The goodput of a scenario with this seed by the algorithm of its first flow, bit/s.
+
+    It is the sum over all flows with a controller, as `advise` judges a whole scenario.
+    """
+    base, model = base_and_model(name, whole=True)
+    flows = {cc: [dataclasses.replace(model, cc=cc), *base.flows] for cc in some}
+    scenarios = [dataclasses.replace(base, flows=of, seed=seed) for of in flows.values()]
+    found = {}
+    for (cc, of), result in zip(flows.items(), run_many(scenarios), strict=True):
+        judged = JudgedFlows.of(of, result.json, with_controllers(of))
+        found[cc] = judged.goodput(result.json["simulated_s"])
+    return found
 
 
 def doubtful(name: str, some: Sequence[str], seeds: int, run_s: float) -> dict[str, str]:
