@@ -15,13 +15,17 @@
 //! | `support`, `gaps`, `status` | this machine's abilities, what the kernel cannot carry, the state |
 //! | `host` | native programs compiled for this processor, for tests without privilege |
 //!
-//! Without the feature `bpf` the crate has no programs and builds everywhere; [`support`] says so.
+//! Without the feature `bpf` the crate has no programs and builds everywhere; [`support`] says so. Elsewhere
+//! than on Linux it has what needs no kernel: layouts, steering, and the answers that there is none.
 
 #[cfg(feature = "bpf")]
 pub mod agent;
+#[cfg(target_os = "linux")]
 pub mod bpffs;
 mod btf;
+#[cfg(target_os = "linux")]
 pub mod cgroup;
+#[cfg(target_os = "linux")]
 pub mod clock;
 #[cfg(feature = "bpf")]
 pub mod datapath;
@@ -32,7 +36,9 @@ pub mod layout;
 #[cfg(feature = "bpf")]
 mod maps;
 pub mod objects;
+#[cfg(target_os = "linux")]
 pub mod slots;
+#[cfg(target_os = "linux")]
 pub mod status;
 pub mod steering;
 pub mod support;

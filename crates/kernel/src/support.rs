@@ -10,6 +10,9 @@ use crate::btf;
 /// Was the crate built with its BPF programs?
 pub const COMPILED_IN: bool = cfg!(feature = "bpf");
 
+/// Why there is nothing on another system.
+const ELSEWHERE: &str = "it needs Linux";
+
 /// Where the kernel shows its types.
 pub(crate) const BTF: &str = "/sys/kernel/btf/vmlinux";
 
@@ -56,6 +59,9 @@ pub fn arity() -> Result<u32, String> {
 
 /// Can the datapath be attached here? `Err` is the first reason why not.
 pub fn check() -> Result<u32, String> {
+    if cfg!(not(target_os = "linux")) {
+        return Err(ELSEWHERE.to_owned());
+    }
     if !COMPILED_IN {
         return Err(
             "this build has no BPF programs: build it with the feature kernel, which needs clang".into()
@@ -67,6 +73,26 @@ pub fn check() -> Result<u32, String> {
     }
     privileges()?;
     Ok(arity)
+}
+
+/// The control group of this process.
+fn group() -> Result<String, String> {
+    #[cfg(target_os = "linux")]
+    return crate::cgroup::own().map(|path| path.display().to_string());
+    #[cfg(not(target_os = "linux"))]
+    Err(ELSEWHERE.to_owned())
+}
+
+/// Where pinned programs live.
+fn bpffs() -> Result<String, String> {
+    #[cfg(target_os = "linux")]
+    return Ok(if crate::bpffs::is_bpffs(Path::new(crate::bpffs::USUAL)) {
+        format!("mounted at {}", crate::bpffs::USUAL)
+    } else {
+        "not mounted; pinning mounts it".into()
+    });
+    #[cfg(not(target_os = "linux"))]
+    Err(ELSEWHERE.to_owned())
 }
 
 /// All of it as JSON: `supported`, `reason`, and each fact as `{"ok", "reason", ...}`.
@@ -96,12 +122,8 @@ pub fn json() -> Value {
         } },
         "privileges": fact(privileges().map(|()| "CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN".to_owned())),
         "realtime": fact(if nice { Ok("SCHED_FIFO for the agent".into()) } else { Err("without CAP_SYS_NICE the agent runs at ordinary priority".into()) }),
-        "cgroup": fact(crate::cgroup::own().map(|path| path.display().to_string())),
-        "bpffs": fact(Ok(if crate::bpffs::is_bpffs(Path::new(crate::bpffs::USUAL)) {
-            format!("mounted at {}", crate::bpffs::USUAL)
-        } else {
-            "not mounted; pinning mounts it".into()
-        })),
+        "cgroup": fact(group()),
+        "bpffs": fact(bpffs()),
         "natives": crate::objects::natives().collect::<Vec<_>>(),
     })
 }

@@ -25,18 +25,6 @@ pub(crate) fn kernel_gaps(name: &str) -> PyResult<Vec<String>> {
     registry::find(name).map(bentpipe_kernel::gaps).ok_or_else(|| KernelError::new_err(unknown.to_string()))
 }
 
-/// Removes the control groups of runs that were killed. What was found, as a list in JSON: path, moved
-/// (processes that go on), removed.
-#[pyfunction]
-pub(crate) fn kernel_sweep_groups(py: Python<'_>) -> String {
-    let found = py.detach(bentpipe_kernel::cgroup::sweep);
-    let groups = found.iter().map(|group| {
-        let path = group.path.to_string_lossy();
-        serde_json::json!({ "path": path, "moved": group.moved, "removed": group.removed })
-    });
-    serde_json::Value::Array(groups.collect()).to_string()
-}
-
 #[cfg(feature = "kernel")]
 pub(crate) use built::*;
 #[cfg(not(feature = "kernel"))]
@@ -339,6 +327,18 @@ mod built {
         }
     }
 
+    /// Removes the control groups of runs that were killed. What was found, as a list in JSON: path, moved
+    /// (processes that go on), removed.
+    #[pyfunction]
+    pub(crate) fn kernel_sweep_groups(py: Python<'_>) -> String {
+        let found = py.detach(bentpipe_kernel::cgroup::sweep);
+        let groups = found.iter().map(|group| {
+            let path = group.path.to_string_lossy();
+            serde_json::json!({ "path": path, "moved": group.moved, "removed": group.removed })
+        });
+        serde_json::Value::Array(groups.collect()).to_string()
+    }
+
     /// Every datapath and native program on this machine, as a list in JSON.
     #[pyfunction]
     pub(crate) fn kernel_status(py: Python<'_>) -> String {
@@ -392,6 +392,12 @@ mod missing {
         fn new(_name: &str) -> PyResult<Self> {
             Err(without())
         }
+    }
+
+    /// In this build: an empty list.
+    #[pyfunction]
+    pub(crate) fn kernel_sweep_groups() -> &'static str {
+        "[]"
     }
 
     /// In this build: an empty list.
