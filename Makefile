@@ -7,8 +7,9 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
 
-# rustup's cargo comes first: another one, beside its clippy and rustfmt, would compile everything anew.
-export PATH := $(HOME)/.cargo/bin:$(PATH)
+# rustup's cargo comes first: another one, beside its clippy and rustfmt, would compile everything anew. That of
+# scripts/rust.sh comes last, where there is no other.
+export PATH := $(HOME)/.cargo/bin:$(PATH):$(CURDIR)/target/rust/bin
 export PYO3_PYTHON := $(CURDIR)/.venv/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start hundreds of processes. Each would compile the package's modules again.
@@ -45,7 +46,7 @@ DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site buffers leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist dist-arm wheel image release clean oracle quic web web-check system always
+.PHONY: help setup build study test test-rust test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site buffers leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist dist-arm wheel image release clean oracle quic web web-check elsewhere system always
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -129,9 +130,19 @@ quic: .venv/.made ## .venv/bin/bentpipe-quic: QUIC with the controllers of the l
 	cargo build --release -p bentpipe-quic --features tools
 	install -m 755 target/release/bentpipe-quic $(BIN)/bentpipe-quic
 
-# The compiler and all that it makes are in target/web, apart from all others, and stay there.
+# The compiler is in target/rust, and all that it makes in target/web, apart from all others.
 web: setup ## the simulator as one page for every browser, which needs no server (out/web/bentpipe.html; docs/web.md)
-	module=$$(scripts/web.sh target/web); $(BIN)/python scripts/web_page.py "$$module" out/web/bentpipe.html
+	@$(MAKE) $(MODULE)
+	@mkdir -p out/web
+	$(BIN)/bentpipe web -o out/web/bentpipe.html
+
+# In the package, so that wheels have it.
+MODULE := python/bentpipe/web/bentpipe.wasm
+$(MODULE): $(RUST) scripts/web.sh scripts/rust.sh
+	module=$$(scripts/web.sh target/web); install -m 644 "$$module" $@
+
+elsewhere: ## does the Python extension compile for macOS and Windows? (docs/releasing.md)
+	scripts/elsewhere.sh target/web
 
 # Shipped scenarios that the simulator reads by itself.
 BITS = scenarios/*.toml scenarios/zoo/*.toml scenarios/bench/*.toml
@@ -139,11 +150,11 @@ web-check: web ## the page's simulator against this one, bit for bit on every sh
 	@command -v node >/dev/null || { echo "make web-check needs node (Debian: nodejs)"; exit 1; }
 	cargo build --release --quiet --package bentpipe-web --bin bits
 	target/release/bits $(BITS) >out/web/native.txt
-	node crates/web/bits.mjs "$$(scripts/web.sh target/web)" $(BITS) >out/web/wasm.txt
+	node crates/web/bits.mjs $(MODULE) $(BITS) >out/web/wasm.txt
 	cmp out/web/native.txt out/web/wasm.txt && echo "$$(wc -l <out/web/wasm.txt) scenarios, the same in every bit"
 	$(BIN)/python -m pytest python/tests/test_web.py
 
-site: setup .venv/.docs ## the documentation as pages that are read without a server; runs the notebooks (out/site/index.html)
+site: web .venv/.docs ## the documentation as pages that are read without a server; runs the notebooks (out/site/index.html)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
 	@echo "$(SITE)/index.html"
 
@@ -210,7 +221,7 @@ fuzz-tools: ## nightly Rust and cargo-fuzz, if they are missing
 ZIGGED := VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --zig \
 	--compatibility manylinux_2_28 --out $(DIST)
 
-dist: .venv/.installed ## an sdist, and from it a wheel (Linux, glibc 2.28 or later), tried without Rust; a wheel for ARM (docs/releasing.md)
+dist: .venv/.installed $(MODULE) ## an sdist, and from it a wheel (Linux, glibc 2.28 or later), tried without Rust; a wheel for ARM (docs/releasing.md)
 	rm -rf $(DIST)
 	$(BIN)/python -m pip install --quiet ziglang
 	cargo metadata --locked --format-version 1 >/dev/null
@@ -225,7 +236,7 @@ dist-arm:
 		$(ZIGGED) --locked --target $(target); \
 	else echo "no wheel for ARM: Rust has no libraries for $(target) here, and rustup cannot add them"; fi
 
-wheel: setup ## a wheel of what is built, for this machine and newer ones, installed into an empty environment and tried
+wheel: setup $(MODULE) ## a wheel of what is built, for this machine and newer ones, installed into an empty environment and tried
 	rm -rf out/wheel
 	$(FEATURES) VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin build --release $$extension --out out/wheel
 	scripts/smoke.sh out/wheel/*.whl $(BIN)/python

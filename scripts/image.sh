@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 wheel=$(realpath "$1")
 [[ $wheel == *_x86_64.whl ]] || { echo "make image needs a wheel for x86_64, not $(basename "$wheel")" >&2; exit 1; }
 image=$(realpath "$2")
-extras=${EXTRAS-break,explore,gym,pdf,weather}
+extras=${EXTRAS-break,gym,pdf,weather}
 version=$(basename "$wheel" | cut -d- -f2)
 suite=bookworm
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Looks for what pip and cargo cannot install: a C compiler, Rust, Python's venv module, ns-2 and tshark for
-# the witness tests, valgrind for counting instructions, Chromium for looking at pages, ping for the emulator,
+# the witness tests, node for the simulator of the page, valgrind for counting instructions, Chromium for looking at pages, ping for the emulator,
 # and what builds and tests the kernel's datapath.
 # As root on Debian it installs what is missing; otherwise it names it. Prints nothing
 # when nothing is missing.
@@ -46,6 +46,7 @@ command -v iperf3 >/dev/null || optional+=(iperf3)
 command -v ip >/dev/null || optional+=(iproute2)
 command -v ping >/dev/null || optional+=(iputils-ping)
 command -v bpftool >/dev/null || [ -x /usr/sbin/bpftool ] || optional+=(bpftool)
+command -v node >/dev/null || optional+=(nodejs)
 command -v chromium >/dev/null || command -v google-chrome >/dev/null || optional+=(chromium)
 
 # The newest clang of Debian 12 has a number in its name; elsewhere the one without is new enough.
@@ -86,11 +87,14 @@ else
 fi
 
 # rustup puts cargo here, which a shell that has not been started anew does not search.
-PATH="$HOME/.cargo/bin:$PATH"
+PATH="$HOME/.cargo/bin:$PATH:$PWD/target/rust/bin"
 if ! command -v cargo >/dev/null || ! command -v rustc >/dev/null; then
-    echo "cargo was not found: install Rust $rust_wanted or later with rustup (or another package of Rust that is new enough;" \
-        "Debian 12's own rustc is too old)" >&2
-    exit 1
+    scripts/rust.sh target/rust >/dev/null || {
+        echo "cargo was not found: install Rust $rust_wanted or later with rustup (or another package of Rust that is new enough;" \
+            "Debian 12's own rustc is too old)" >&2
+        exit 1
+    }
+    echo "there was no Rust here, so one of Debian's packages is in target/rust; \`make lint\` and \`make fmt\` need rustup's"
 fi
 rust=$(rustc --version | sed -E 's/^rustc ([0-9]+\.[0-9]+).*/\1/')
 if [ "$(printf '%s\n%s\n' "$rust_wanted" "$rust" | sort -V | head -n 1)" != "$rust_wanted" ]; then

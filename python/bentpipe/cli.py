@@ -57,7 +57,8 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "Look": {
         "plot": "timeline.commands:plot_app",  # with the figure of a time line
         "report": "reports.commands:report_verb",
-        "explore": "explore.commands:explore_verb",
+        "explore": "web.commands:explore_verb",
+        "web": "web.commands:web_verb",
     },
     "Decide": {
         "advise": "advice.commands:advise_verb",

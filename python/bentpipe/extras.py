@@ -9,7 +9,6 @@ PACKAGES = {
     "fpdf2": "bentpipe advise --pdf",
     "gymnasium": "environments for agents that learn (bentpipe.gym)",
     "itur": "bentpipe weather",
-    "marimo": "bentpipe explore",
     "pettingzoo": "environments of several agents (bentpipe.gym.ParallelEnv)",
     "ray": "many runs on a cluster (--ray)",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -102,3 +103,24 @@ def toml(value: Any, key: Callable[[str], str] = json.dumps) -> str:
     if hasattr(value, "item"):  # a scalar of NumPy
         return toml(value.item())
     raise TypeError(f"a value of type {type(value).__name__}")
+
+
+def document(table: Mapping[str, Any]) -> str:
+    """A scenario's table as a file in TOML: values, then a table for each link and each flow."""
+    lines, tables = [], []
+    for name, value in table.items():
+        match value:
+            case Mapping() if value and all(isinstance(inner, Mapping) for inner in value.values()):
+                tables += [(f"[{name}.{_key(part)}]", inner) for part, inner in value.items()]
+            case list() | tuple() if value and all(isinstance(inner, Mapping) for inner in value):
+                tables += [(f"[[{name}]]", inner) for inner in value]
+            case _:
+                lines.append(f"{_key(name)} = {toml(value, _key)}")
+    for head, inner in tables:
+        lines += ["", head, *(f"{_key(key)} = {toml(value, _key)}" for key, value in inner.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _key(name: str) -> str:
+    """A key of TOML, in quotes where it needs them."""
+    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else json.dumps(name)

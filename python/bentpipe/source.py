@@ -6,14 +6,14 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from bentpipe import _core, foreign
 from bentpipe.controller import Controller, is_own, load_controller
-from bentpipe.plain import toml
+from bentpipe.plain import document, toml
 from bentpipe.registry import shipped_files, unknown
 from bentpipe.relays import NONE, relay_of
 
@@ -46,7 +46,8 @@ class Source:
     def __init__(self, given: str | Path | Mapping[str, Any]) -> None:
         self._path: Path | None = None
         self._text = ""
-        self._is_shipped = False
+        #: Whether it comes with the package.
+        self.is_shipped = False
         #: Whether it is the stored result of an emulation, whose programs were not simulated.
         self.is_emulation = False
         #: Its name in messages.
@@ -62,13 +63,39 @@ class Source:
             self.is_emulation = "emulation" in stored
         else:
             self._path = find_file(given)
-            self._is_shipped = self._path != Path(given)
-            self.name = f"scenario {self._path.stem}" if self._is_shipped else str(self._path)
+            self.is_shipped = self._path != Path(given)
+            self.name = f"scenario {self._path.stem}" if self.is_shipped else str(self._path)
 
     @property
     def folder(self) -> Path:
         """The folder of the files that it names."""
         return Path() if self._path is None else self._path.parent
+
+    @property
+    def text(self) -> str:
+        """The scenario in TOML: as it is written, or its table.
+
+        Raises:
+            ScenarioError: it cannot be read.
+        """
+        table = self.raw()
+        return document(table) if self._content.lstrip().startswith("{") else self._content
+
+    def named_files(self) -> list[str]:
+        """The names of files as the scenario writes them."""
+
+        def found(value: Any, key: str) -> Iterator[str]:
+            match value:
+                case str() if key in FILE_KEYS:
+                    yield value
+                case dict():
+                    for name, inner in value.items():
+                        yield from found(inner, name)
+                case list():
+                    for inner in value:
+                        yield from found(inner, key)
+
+        return list(dict.fromkeys(found(self.raw(), "")))
 
     def raw(self) -> dict[str, Any]:
         """The table as it is written, not checked.
@@ -114,7 +141,7 @@ class Source:
             table = self._checked(pairs, sweep=sweep)
         except _core.ScenarioError as wrong:
             self._refuse_other_text(wrong.mistakes)
-            if self._is_shipped:
+            if self.is_shipped:
                 raise self._by_name(wrong) from None
             raise
         for (name, back), recipe in recipes.items():

@@ -17,10 +17,10 @@ import pytest
 import bentpipe as bp
 from bentpipe import web
 from bentpipe.registry import DRAWN, SCENARIOS, shipped_files
+from bentpipe.web import installed
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "out" / "web" / "bentpipe.html"
-MODULE = ROOT / "target" / "web" / "build" / "wasm32-unknown-unknown" / "web" / "bentpipe_web.wasm"
 NODE = shutil.which("node")
 
 needs_page = pytest.mark.skipif(not PAGE.is_file(), reason="needs out/web/bentpipe.html; run make web")
@@ -47,12 +47,51 @@ def test_the_page_may_load_nothing() -> None:
     assert text == web.page(b"\0asm")
 
 
+def test_a_page_opens_with_a_file_and_what_the_file_names(tmp_path: Path) -> None:
+    leo = (SCENARIOS / "leo.toml").read_text("utf-8")
+    (tmp_path / "mine.toml").write_text(leo, "utf-8")
+    (tmp_path / "leo.csv").write_text(
+        (SCENARIOS / "leo.csv").read_text("utf-8") + "126.0,4.0e-3,1,0\n", "utf-8"
+    )
+    with pytest.raises(bp.ScenarioError, match=r"leo\.csv.*line 34: 4 cells"):
+        installed.first(tmp_path / "mine.toml")  # a wrong file is refused before a page is written
+    (tmp_path / "leo.csv").write_bytes((SCENARIOS / "leo.csv").read_bytes())
+    listed = web.known(installed.first(tmp_path / "mine.toml"))
+    assert (listed["first"], listed["scenarios"][0]["file"]) == ("mine", "mine.toml")
+    assert listed["scenarios"][0]["text"] == leo and "leo.csv" in listed["files"]
+
+
+def test_a_stored_result_becomes_a_text(tmp_path: Path) -> None:
+    bp.run(bp.Scenario.load("geo", {"duration": "5 s"})).save(tmp_path / "result")
+    first = installed.first(tmp_path / "result")
+    again = tmp_path / "again.toml"
+    again.write_text(first.text, "utf-8")
+    assert "[link.geo]" in first.text and "[[flow]]" in first.text
+    assert bp.run(again).json["packets"] == bp.run(tmp_path / "result").json["packets"]
+
+
+def test_explore_and_web_write_a_page(cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installed, "module", lambda: b"\0asm")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    ran = cli("explore", "leo", "--no-browser")
+    place = tmp_path / "bentpipe" / "web" / "leo.html"
+    assert (ran.exit_code, ran.stdout) == (0, f"open this file in a browser: {place}\n")
+    assert place.read_text("utf-8").startswith("<!DOCTYPE html>")
+    (tmp_path / "notes.txt").write_text("mine", "utf-8")
+    ran = cli("web", "-o", str(tmp_path / "notes.txt"))
+    assert (ran.exit_code, ran.stderr) == (
+        2,
+        f"bentpipe: {tmp_path / 'notes.txt'} exists and is not a page; choose another\n",
+    )
+    assert cli("web", "geoo", "-o", str(tmp_path / "x.html")).exit_code == 2
+
+
 @pytest.mark.skipif(NODE is None, reason="needs node, which is not here")
-@pytest.mark.skipif(not MODULE.is_file(), reason="needs the compiled module; run make web")
+@pytest.mark.skipif(not installed.MODULE.is_file(), reason="needs the compiled module; run make web")
 @pytest.mark.parametrize("name", ["geo-star", "leo", "geo-web-load"])
 def test_a_run_in_the_page_has_the_report_of_the_command_line(name: str) -> None:
     """Losses, a time line from a file, and short flows; `make web-check` compares all and the traces."""
-    command = [str(NODE), "crates/web/bits.mjs", str(MODULE), str(SCENARIOS / f"{name}.toml")]
+    command = [str(NODE), "crates/web/bits.mjs", str(installed.MODULE), str(SCENARIOS / f"{name}.toml")]
     said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=120)
     report: dict[str, Any] = json.loads(said.stdout)["report"]
     ours = dict(bp.run(name).json)

@@ -10,8 +10,12 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -28,8 +32,8 @@ CHARTS = (
     ("queue", "queue, packets", "Queue.", "Packets that wait before a link."),
 )
 
-#: The scripts of the page, one concept each. They are the body of one function, in this order, so each may use
-#: what those before it define, and in its own functions what those after it define.
+#: The scripts of the page, one concept each. They are the body of one function, in this order, so each may
+#: use what those before it define, and in its own functions what those after it define.
 PARTS = (
     "parts",
     "numbers",
@@ -49,11 +53,35 @@ PARTS = (
 )
 
 
-def page(module: bytes) -> str:
+@dataclass(frozen=True)
+class FirstScenario:
+    """A scenario that a page opens with.
+
+    Attributes:
+        name: the name of a shipped scenario, or of a file.
+        text: the scenario in TOML.
+        files: contents of the files that it names, by the names in the text.
+        is_shipped: whether it comes with the package.
+    """
+
+    name: str
+    text: str
+    files: Mapping[str, str]
+    is_shipped: bool
+
+    def listed(self) -> dict[str, str]:
+        """Its entry in the list of scenarios of a page."""
+        path = Path(self.name)
+        title = tomllib.loads(self.text).get("title", "a scenario without a title")
+        return {"name": path.stem, "file": path.name, "title": title, "about": "", "text": self.text}
+
+
+def page(module: bytes, first: FirstScenario | None = None) -> str:
     """The whole page as HTML.
 
     Args:
         module: the simulator, as `make web` compiles it for wasm32-unknown-unknown.
+        first: the scenario that it opens with.
     """
     sheets = "".join(own(f"templates/{name}.css") for name in ("page", "badge", "table", "chart"))
     scripts = [own("uplot/uPlot.iife.min.js"), own("templates/chart.js"), _script()]
@@ -66,27 +94,33 @@ def page(module: bytes) -> str:
         style=Markup(sheets + own("uplot/uPlot.min.css") + _own("page.css")),
         script=Markup("\n".join(scripts)),
         worker=Markup(_own("worker.js")),
-        known=_packed(json.dumps(known(), separators=(",", ":")).encode()),
+        known=_packed(json.dumps(known(first), separators=(",", ":")).encode()),
         module=_packed(module),
     )
     return text + "\n"
 
 
-def known() -> dict[str, Any]:
+def known(first: FirstScenario | None = None) -> dict[str, Any]:
     """What the page lists: shipped scenarios with the files that they name, controllers, and queues.
+
+    An own scenario that it opens with is the first of the list.
 
     Scenarios whose links are drawn for each seed are left out, as Python draws them.
     """
     presets = [preset for preset in shipped() if preset.file.parent != DRAWN]
     beside = sorted({path for preset in presets for path in preset.file.parent.glob("*.csv")})
+    own = [] if first is None or first.is_shipped else [first]
     fields = ("name", "kind", "default", "min", "max", "choices", "unit", "about")
     return {
         "version": version("bentpipe"),
-        "scenarios": [
+        "first": "geo" if first is None else Path(first.name).stem,
+        "scenarios": [one.listed() for one in own]
+        + [
             {"name": one.name, "title": one.title, "about": one.about, "text": one.file.read_text("utf-8")}
             for one in presets
         ],
-        "files": {path.name: path.read_text("utf-8") for path in beside},
+        "files": {path.name: path.read_text("utf-8") for path in beside}
+        | {name: text for one in own for name, text in one.files.items()},
         "controllers": [
             {key: entry[key] for key in ("id", "label", "about", "colour")}
             | {

@@ -8,4 +8,4 @@ by("search").addEventListener("input", () => {
     label.hidden = !words.every(word => text.includes(word));
   });
 });
-by("original").addEventListener("click", () => choose(scenarios.has(base.name) ? base.name : "geo"));
+by("original").addEventListener("click", () => choose(scenarios.has(base.name) ? base.name : known.first));

@@ -1,5 +1,5 @@
 // The scenario is a text and changes of single values in it; `last` is what the last run gave.
-let base = { name: "geo", text: scenarios.get("geo").text }, changes = new Map(), last = null, kept = null;
+let base = { name: known.first, text: scenarios.get(known.first).text }, changes = new Map(), last = null, kept = null;
 const shippedText = () => scenarios.get(base.name)?.text === base.text;
 const change = (key, value) => {
   // The last change of a key counts, and one of a whole table replaces those inside it.
