@@ -12,6 +12,8 @@ from typing import Any
 
 from md import DOCS, ROOT
 
+from bentpipe.pages.markdown import for_code_host
+
 PAGE = DOCS / "lab.md"
 NOTEBOOK = ROOT / "examples" / "lab.ipynb"
 
@@ -31,7 +33,7 @@ plain = os.environ.pop("FORCE_COLOR", None)  # a notebook's, for terminals"""
 
 def cells(text: str) -> Iterator[tuple[str, str]]:
     """The kind and the text of each cell of a page."""
-    text = re.sub(r"\]\((?![a-z]+:|#)", "](../docs/", text)
+    text = re.sub(r"\]\((?![a-z]+:|#)", "](../docs/", for_code_host(text))
     title, _, rest = text.partition("\n\n")
     begins, _, rest = rest.partition("\n## ")
     yield "markdown", f"{title}\n\n{begins}"

@@ -208,7 +208,7 @@ def run_comparison(
     count = len(cc) * len(ways) * len(rooms)
     if seeds * count > MOST_RUNS:
         raise _core.ScenarioError(f"seeds: {seeds} for each of {count} is more than {MOST_RUNS} runs")
-    name = _name(model, base.flows) if whole else "compared"
+    name = flow_name(model, base.flows) if whole else "compared"
     model = dataclasses.replace(model, count=flows, name=name)
     contenders = [
         _Contender(algorithm, way, ways, room, len(rooms) > 1)
@@ -463,7 +463,7 @@ def base_and_model(link: str | Path | Link | Scenario, *, whole: bool = False) -
     return base, model or Flow(path=list(base.links))
 
 
-def _name(model: Flow, others: Sequence[Flow]) -> str:
+def flow_name(model: Flow, others: Sequence[Flow]) -> str:
     """The name of the compared flows: one name, so that all algorithms meet the same random numbers.
 
     It is that of the scenario if no other flow has it.

@@ -16,6 +16,7 @@ from forms import form
 
 import bentpipe as bp
 from bentpipe import extras, registry
+from bentpipe.pages.markdown import for_code_host
 
 ROOT = Path(__file__).parents[2]
 BUDGET = form("2 s", "5 s")
@@ -24,7 +25,7 @@ BUDGET = form("2 s", "5 s")
 
 def blocks(page: str) -> list[tuple[str, str]]:
     """The blocks of code of a page: language and text."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    text = for_code_host((ROOT / "docs" / page).read_text(encoding="utf-8"))
     return re.findall(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 

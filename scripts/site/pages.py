@@ -7,6 +7,7 @@ There README.md is above them, with the sources, and a list needs no empty line 
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.pages.markdown import rendered
+from bentpipe.pages.markdown import for_code_host, rendered
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -25,6 +26,18 @@ ROOT = Path(__file__).parents[2]
 COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Pages above docs/, and their names on the site."""
 TEMPLATES = Path(__file__).parent
+_FRAME = (
+    '<iframe class="live" src="simulator.html#view=figure&scenario={}" loading="lazy" title="{}"></iframe>'
+    "\n\n[Open it in full](simulator.html#scenario={})"
+)
+LIVE = {
+    "index.md": "**Try it here**: [the simulator in this browser](simulator.html).",
+    "web.md": "**Try it here**: [the simulator](simulator.html), and [the lab](lab-in-the-browser.html).",
+    "lab.md": "**Without an install**: [this lab with the simulator inside](lab-in-the-browser.html).",
+    "tutorial.md": _FRAME.format("geo", "A flow over a geostationary link, with sliders", "geo"),
+    "gallery.md": _FRAME.format("geo-star", "A flow of any controller, with sliders", "geo-star"),
+}
+"""What pages have of the simulator on the site, behind their first paragraph."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -43,6 +56,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     add("cli.md", command_line())
     add("python.md", python())
     add("presets.md", presets())
+    for name, content in simulated():
+        add(name, content)
     for notebook in sorted((ROOT / "examples").glob("*.ipynb")):
         for name, content in executed(notebook):
             add(f"notebooks/{name}", content)
@@ -83,7 +98,32 @@ def families() -> list[dict[str, list[str]]]:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Makes a page of a code host one of the site."""
-    return spaced(inside(begun(markdown)))
+    text = spaced(inside(begun(for_code_host(markdown))))
+    live = LIVE.get(page.file.src_uri)
+    return text if live is None else after_title(text, live)
+
+
+def simulated() -> Iterator[tuple[str, str]]:
+    """The page that simulates, and the lab in it.
+
+    Raises:
+        ScenarioError: it is not compiled.
+    """
+    sys.path.insert(0, str(ROOT / "scripts"))
+    from lab_page import lab
+
+    from bentpipe.web import page
+    from bentpipe.web.installed import MODULE
+
+    module = MODULE.read_bytes()  # `make site` has made it
+    yield "simulator.html", page(module)
+    yield "lab-in-the-browser.html", page(module, lab=lab())
+
+
+def after_title(text: str, more: str) -> str:
+    """The text with more behind its first paragraph."""
+    head, first, rest = re.match(r"(.*?^# [^\n]*\n+)(.*?\n\n)(.*)", text, re.DOTALL | re.MULTILINE).groups()
+    return f"{head}{first}{more}\n\n{rest}"
 
 
 def begun(text: str) -> str:

@@ -32,6 +32,11 @@ def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], *, spaced: boo
     return "\n".join([row(*(head.lstrip("<~") for head in heads)), below, *(row(*cells) for cells in rows)])
 
 
+def for_code_host(text: str) -> str:
+    """A page of docs/ without the words that are only for its form in a browser (scripts/lab_page.py)."""
+    return re.sub(r"<!-- page\n.*?-->\n\n", "", text, flags=re.DOTALL)
+
+
 def texts(heads: Iterable[str]) -> list[str]:
     """The heads of columns that all are to the left."""
     return [f"<{head}" for head in heads]

@@ -11,7 +11,7 @@ import base64
 import gzip
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
@@ -23,6 +23,7 @@ from markupsafe import Markup
 from bentpipe.pages.page import blocks, framed, own
 from bentpipe.presets.shipped import shipped
 from bentpipe.registry import DRAWN, controllers, queues
+from bentpipe.stats.sample import quantile_of_t
 
 #: The charts: name, label of the vertical axis, title, and caption.
 CHARTS = (
@@ -40,10 +41,13 @@ PARTS = (
     "state",
     "link",
     "run",
+    "pool",
     "answer",
     "samples",
     "curves",
+    "interval",
     "summary",
+    "seeds",
     "slider",
     "links",
     "flows",
@@ -76,25 +80,46 @@ class FirstScenario:
         return {"name": path.stem, "file": path.name, "title": title, "about": "", "text": self.text}
 
 
-def page(module: bytes, first: FirstScenario | None = None) -> str:
+@dataclass(frozen=True)
+class Lab:
+    """An exercise beside the simulator.
+
+    Attributes:
+        text: its HTML. A button with `data-job` does the job of that number.
+        jobs: what buttons do: {"open": a scenario, "name": its name, "changes": [[key, value], ...]}, {"own":
+            the code of a controller}, or {"rows": cases, "columns": their keys, "seeds": runs of each}. A
+            case has keys and text, and "own" where the reader's controller takes its first flow.
+    """
+
+    text: Markup
+    jobs: Sequence[Mapping[str, Any]]
+
+
+def page(module: bytes, first: FirstScenario | None = None, lab: Lab | None = None) -> str:
     """The whole page as HTML.
 
     Args:
         module: the simulator, as `make web` compiles it for wasm32-unknown-unknown.
         first: the scenario that it opens with.
+        lab: the exercise beside it.
     """
     sheets = "".join(own(f"templates/{name}.css") for name in ("page", "badge", "table", "chart"))
-    scripts = [own("uplot/uPlot.iife.min.js"), own("templates/chart.js"), _script()]
+    scripts = [own("uplot/uPlot.iife.min.js"), own("templates/chart.js"), _script(lab)]
     text = framed(
         _own("page.html"),
-        title="Bentpipe: TCP over satellite links",
+        title="Bentpipe: TCP over satellite links" if lab is None else "A lab: TCP over a satellite",
         charts=CHARTS,
+        lab=None if lab is None else lab.text,
         blocks=blocks(),
         # Ours, and none ends an element of the page.
         style=Markup(sheets + own("uplot/uPlot.min.css") + _own("page.css")),
         script=Markup("\n".join(scripts)),
         worker=Markup(_own("worker.js")),
-        known=_packed(json.dumps(known(first), separators=(",", ":")).encode()),
+        known=_packed(
+            json.dumps(
+                known(first) | ({} if lab is None else {"lab": lab.jobs}), separators=(",", ":")
+            ).encode()
+        ),
         module=_packed(module),
     )
     return text + "\n"
@@ -130,13 +155,15 @@ def known(first: FirstScenario | None = None) -> dict[str, Any]:
             }
             for entry in controllers()
         ],
+        "t": [round(quantile_of_t(n, 0.95), 4) for n in range(2, 51)],
         "queues": [{key: one[key] for key in ("kind", "label", "about")} for one in queues()],
     }
 
 
-def _script() -> str:
-    """The scripts of the page as one function, which may wait."""
-    parts = "\n".join(_own(f"{part}.js") for part in PARTS)
+def _script(lab: Lab | None) -> str:
+    """The scripts of the page as one function, which may wait. What starts it is the last."""
+    *all_pages, start = PARTS
+    parts = "\n".join(_own(f"{part}.js") for part in [*all_pages, *(["lab"] if lab else []), start])
     return f"""document.addEventListener("DOMContentLoaded", async () => {{\n"use strict";\n{parts}}});"""
 
 

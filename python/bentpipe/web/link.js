@@ -5,9 +5,14 @@ const coded = async text => btoa(String.fromCharCode(...await through(new TextEn
 const decoded = async code => new TextDecoder().decode(await through(Uint8Array.from(atob(code.replaceAll("-", "+").replaceAll("_", "/")), one => one.charCodeAt(0)), new DecompressionStream("deflate-raw")));
 
 let ours = "";
+// In a frame of another page only the sliders and the charts are shown.
+const asFigure = new URLSearchParams(location.hash.slice(1)).get("view") === "figure";
+document.body.classList.toggle("figure", asFigure);
+const NOT_CHANGES = ["scenario", "text", "view"];
 const remember = async () => {
   const said = new URLSearchParams(shippedText() ? { scenario: base.name } : { text: await coded(base.text) });
   for (const [key, value] of changes) said.append(key, value);
+  if (asFigure) said.append("view", "figure");
   ours = `#${said}`;
   if (location.hash !== ours) history.replaceState(null, "", ours);
 };
@@ -18,7 +23,7 @@ const recall = async () => {
     if (given.text) base = { name: "mine", text: await decoded(given.text) };
     else if (scenarios.has(given.scenario)) base = { name: given.scenario, text: scenarios.get(given.scenario).text };
     else throw new Error(`no scenario is called ${given.scenario}`);
-    changes = new Map(said.filter(([key]) => key !== "scenario" && key !== "text"));
+    changes = new Map(said.filter(([key]) => !NOT_CHANGES.includes(key)));
     return true;
   } catch (error) {
     wrong([`the link of this page: ${error.message}`]);

@@ -37,6 +37,7 @@ const next = () => {
   worker.postMessage({ id: ++count, request: running.request });
 };
 const ask = () => {
+  clearSeeds();
   const request = { text: base.text, name: `${base.name}.toml`, changes: [...changes], samples: SAMPLES };
   waiting = { request, asked: performance.now() };
   remember();

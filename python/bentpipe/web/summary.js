@@ -4,10 +4,13 @@ const table = (heads, groups) => node("div", { className: "wide" }, node("table"
   ...groups.map(([kind, rows]) => node("tbody", { className: kind }, ...rows.map(([first, ...rest]) =>
     node("tr", {}, node("th", { scope: "row" }, first), ...rest.map((cell, i) => node("td", { className: "number", "data-head": heads[i + 1] }, cell))))))));
 const dash = value => value === null || value === undefined ? "-" : value;
+// The two largest shares of a flow's life, by what held its sender back.
+const LIMITED = { handshake: "handshake", cwnd: "cwnd", rwnd: "receive window", app: "no data", pacing: "pacing", recovery: "recovery", timeout: "timeout" };
+const limits = shares => Object.entries(shares).sort(([, a], [, b]) => b - a).slice(0, 2).filter(([, part]) => part >= 0.005).map(([what, part]) => `${LIMITED[what] ?? what} ${Math.round(100 * part)} %`).join(", ") || "-";
 const flowRows = (run, before) => run.report.flows.map(flow => {
   const id = controllers.get(flow.cc), sent = flow.sent_packets;
   return [flow.name + (before ? ", kept" : ""), id?.label ?? flow.cc, digits(flow.goodput_bps / 1e6), dash(flow.rtt_p50_s && digits(flow.rtt_p50_s * 1e3)),
-    dash(flow.rtt_p95_s && digits(flow.rtt_p95_s * 1e3)), sent ? digits(100 * flow.retransmitted_packets / sent) : "-", String(flow.timeouts), dash(flow.completion_s && time(flow.completion_s))];
+    dash(flow.rtt_p95_s && digits(flow.rtt_p95_s * 1e3)), sent ? digits(100 * flow.retransmitted_packets / sent) : "-", String(flow.timeouts), limits(flow.limited), dash(flow.completion_s && time(flow.completion_s))];
 });
 const linkRows = (run, before) => run.report.links.map(link => [`${link.name}/${link.direction}${before ? ", kept" : ""}`, rate(link.rate_bps), digits(100 * link.utilisation),
   link.dropped_queue.toLocaleString("en"), link.dropped_error.toLocaleString("en"), digits(link.queue_mean_packets), link.queue_max_packets.toLocaleString("en")]);
@@ -17,7 +20,7 @@ const summarise = () => {
   const squares = goodputs.reduce((a, b) => a + b * b, 0);
   const jain = goodputs.length > 1 && squares ? `Together ${rate(sum)}; Jain's index ${(sum * sum / goodputs.length / squares).toFixed(3)}. ` : "";
   by("summary").replaceChildren(
-    table(["Flow", "Controller", "Goodput, Mbit/s", "RTT, median, ms", "RTT, 95 %, ms", "Sent again, %", "Timeouts", "Complete after"], groups(flowRows)),
+    table(["Flow", "Controller", "Goodput, Mbit/s", "RTT, median, ms", "RTT, 95 %, ms", "Sent again, %", "Timeouts", "Limited by", "Complete after"], groups(flowRows)),
     node("p", { className: "small soft" }, `${jain}One run with seed ${last.report.seed}: other seeds give other numbers.`),
     table(["Link", "Rate", "In use, %", "Dropped by the queue", "Lost", "Queue, mean, packets", "Queue, most"], groups(linkRows)));
 };

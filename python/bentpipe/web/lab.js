@@ -1,0 +1,56 @@
+// The exercise beside the simulator (scripts/lab_page.py): its buttons, its answers.
+const CASE_HEADS = SEED_HEADS.slice(1);
+// All cases with all seeds, on all processors. The first flow of each run is in the table, as in `bentpipe compare`.
+const runCases = (button, job) => {
+  const place = button.parentElement.nextElementSibling?.matches(".batch") ? button.parentElement.nextElementSibling : node("div", { className: "batch", role: "status" });
+  button.parentElement.after(place);
+  const requests = job.rows.flatMap(row => Array.from({ length: job.seeds }, (_, k) => ({
+    text: row.text, name: "case.toml", samples: 1, changes: [["seed", String(1 + k)], ...(row.own ? [["flow.0.cc", OWN_CC]] : [])],
+  })));
+  const stop = node("button", { type: "button" }, "Stop");
+  const said = node("span", {}, `0 of ${requests.length} runs`);
+  place.replaceChildren(said, " ", stop);
+  button.disabled = true;
+  const end = what => { button.disabled = false; if (what) place.replaceChildren(what); };
+  const pool = runMany(requests, {
+    progress: done => { said.textContent = `${done} of ${requests.length} runs`; },
+    failed: message => end(node("pre", { className: "banner bad" }, message)),
+    done: answers => {
+      const rows = job.rows.map((row, i) => [...job.columns.map(key => row.keys[key]), ...seedCells(answers.slice(i * job.seeds, (i + 1) * job.seeds).map(one => one.report.flows[0]))]);
+      const empty = CASE_HEADS.map((_, i) => i).filter(i => rows.every(row => row[job.columns.length + i] === "-")).map(i => i + job.columns.length);
+      const kept = row => row.filter((_, i) => !empty.includes(i));
+      end(table(kept([...job.columns.map(key => ({ cc: "Algorithm", rate: "Loss rate", relay: "Proxy" })[key] ?? key), ...CASE_HEADS]), [["", rows.map(kept)]]));
+    },
+  });
+  stop.addEventListener("click", () => { pool.stop(); end(node("p", { className: "soft" }, "Stopped.")); });
+};
+
+if (known.lab) {
+  const store = { get: key => { try { return localStorage.getItem(`lab ${key}`) ?? ""; } catch { return ""; } }, set: (key, value) => { try { localStorage.setItem(`lab ${key}`, value); } catch { /* a page from a disk may have no place for it */ } } };
+  by("lab").addEventListener("click", event => {
+    const button = event.target.closest("button");
+    if (button?.dataset.job) {
+      const job = known.lab[+button.dataset.job];
+      if (job.rows) { runCases(button, job); return; }
+      if (job.own !== undefined) { writeOwn(job.own); return; }
+      base = { name: job.name, text: job.open };
+      changes = new Map(job.changes);
+      ask();
+      by("title").scrollIntoView({ block: "nearest" });
+    } else if (button?.matches(".check")) {
+      for (const input of button.parentElement.querySelectorAll("input")) {
+        const { value, within } = input.dataset, given = Number(input.value.replace(",", ".").replace(/\s/g, ""));
+        const right = input.value.trim() !== "" && Math.abs(given - value) <= within * Math.abs(value);
+        const output = input.parentElement.querySelector("output");
+        output.textContent = right ? "right" : "not yet";
+        output.className = right ? "right" : "wrong";
+      }
+    }
+  });
+  by("lab").querySelectorAll(".answer").forEach(answer => answer.querySelectorAll("input, textarea").forEach((field, i) => {
+    const key = `${answer.dataset.question} ${i}`;
+    field.value = store.get(key);
+    field.addEventListener("input", () => store.set(key, field.value));
+  }));
+  document.querySelectorAll("#controls .group").forEach(group => { group.open = false; });
+}
