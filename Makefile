@@ -135,6 +135,7 @@ web: setup ## the simulator as one page for every browser, which needs no server
 	@$(MAKE) $(MODULE)
 	@mkdir -p out/web
 	$(BIN)/bentpipe web -o out/web/bentpipe.html
+	$(BIN)/python scripts/lab_page.py $(MODULE) out/web/lab.html
 
 # In the package, so that wheels have it.
 MODULE := python/bentpipe/web/bentpipe.wasm
@@ -144,13 +145,13 @@ $(MODULE): $(RUST) scripts/web.sh scripts/rust.sh
 elsewhere: ## does the Python extension compile for macOS and Windows? (docs/releasing.md)
 	scripts/elsewhere.sh target/web
 
-# Shipped scenarios that the simulator reads by itself.
-BITS = scenarios/*.toml scenarios/zoo/*.toml scenarios/bench/*.toml
-web-check: web ## the page's simulator against this one, bit for bit on every shipped scenario, and the page in Chromium
+# Shipped scenarios that the simulator reads by itself, and random ones.
+BITS = scenarios/*.toml scenarios/zoo/*.toml scenarios/bench/*.toml out/web/random/*.toml
+web-check: web ## the page's simulator against this one, bit for bit on shipped and on 300 random scenarios, and the page in Chromium
 	@command -v node >/dev/null || { echo "make web-check needs node (Debian: nodejs)"; exit 1; }
 	cargo build --release --quiet --package bentpipe-web --bin bits
-	target/release/bits $(BITS) >out/web/native.txt
-	node crates/web/bits.mjs $(MODULE) $(BITS) >out/web/wasm.txt
+	$(BIN)/python scripts/random_scenarios.py out/web/random 300
+	target/release/bits $(BITS) >out/web/native.txt & node crates/web/bits.mjs $(MODULE) $(BITS) >out/web/wasm.txt && wait $$!
 	cmp out/web/native.txt out/web/wasm.txt && echo "$$(wc -l <out/web/wasm.txt) scenarios, the same in every bit"
 	$(BIN)/python -m pytest python/tests/test_web.py
 
