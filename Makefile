@@ -145,7 +145,7 @@ $(MODULE): $(RUST) scripts/web.sh scripts/rust.sh
 elsewhere: ## does the Python extension compile for macOS and Windows? (docs/releasing.md)
 	scripts/elsewhere.sh target/web
 
-# Shipped scenarios that the simulator reads by itself, and random ones.
+# Shipped scenarios, and random ones.
 BITS = scenarios/*.toml scenarios/zoo/*.toml scenarios/bench/*.toml out/web/random/*.toml
 web-check: web ## the page's simulator against this one, bit for bit on shipped and on 300 random scenarios, and the page in Chromium
 	@command -v node >/dev/null || { echo "make web-check needs node (Debian: nodejs)"; exit 1; }

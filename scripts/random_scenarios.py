@@ -1,6 +1,6 @@
 """Writes random scenarios that the simulator accepts: `python scripts/random_scenarios.py FOLDER COUNT`.
 
-They are those of python/tests/test_random.py, drawn from fixed seeds, so the same numbers give the same files.
+They are those of python/tests/test_random.py, from fixed seeds, so the same number gives the same files.
 The files that they name are copied beside them. `make web-check` runs them in the page's simulator.
 """
 
@@ -22,8 +22,9 @@ def main(folder: Path, count: int) -> None:
     """Draws until there are enough; about two in three draws contradict themselves and are skipped."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for name, target in (("losses.txt", LOSSES), ("time_line.csv", "time_line.csv"), ("delays.csv", "delays.csv")):
-        shutil.copy(DATA / name, folder / target)
+    shutil.copy(DATA / "losses.txt", folder / LOSSES)
+    for name in ("time_line.csv", "delays.csv"):
+        shutil.copy(DATA / name, folder)
     seed = found = 0
     while found < count:
         seed += 1

@@ -20,6 +20,8 @@ __all__ = [
     "__version__",
     "check",
     "controllers",
+    "drawn_line",
+    "drawn_profiles",
     "kernel_detach",
     "kernel_gaps",
     "kernel_status",
@@ -240,6 +242,19 @@ def random_scenario(data: bytes, losses: str) -> str:
     """The random scenario that some bytes stand for, as TOML: for tests.
 
     `losses` is the file that its traces of losses name.
+    """
+
+def drawn_profiles() -> str:
+    """The constants of the models by the names of their profiles, each with its interval, as JSON.
+
+    Beside `profiles` it has `period_s` and `phase_s`: the time between reconfigurations, and the first one
+    after a full minute.
+    """
+
+def drawn_line(table_json: str, seed: int, duration_ns: int) -> dict[str, Any]:
+    """The line of a table `timeline` that a scenario accepts.
+
+    Columns t_s, rate_bps, delay_s, up and handover; outages, pairs of seconds; nominal, rate and delay.
     """
 
 def run(

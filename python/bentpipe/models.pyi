@@ -459,8 +459,9 @@ class Link(Model):
         delay: Propagation delay, one way, or a list as for `rate`. Either this, or `satellite` with `from`,
             `to` or both. A time such as "250 ms" or steps. Must be given, or a satellite or timeline.
         timeline: A file with rate, delay, losses and handovers over time: its name, or a table with options.
-            A dict with "delay", "file", "offset", "repeat" or a dict with "generator", "profile",
-            "direction", "rate_median", "share", "blackout", "seed".
+            Or a line that is drawn for each seed: { generator = "starlink" }. A dict with "delay", "file",
+            "offset", "repeat" or a dict with "blackout", "direction", "generator", "profile", "rate_median",
+            "seed", "share".
         up: Is the path there? A list such as [["0 s", true], ["14.5 s", false], ["15 s", true]]; while it is
             not, nothing is sent. Default: yes.
         nominal: Rate and delay by which `1 bdp` of a queue is computed. Nothing else follows them. A dict

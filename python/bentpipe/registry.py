@@ -15,8 +15,6 @@ from bentpipe import _core
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 """The scenarios that come with the package, one TOML file each."""
-DRAWN = SCENARIOS / "drawn"
-"""Those with links that are drawn for each run, which Python alone can read."""
 GRADES = {
     "A": "rules read in an authority: paper, RFC or reference code",
     "B": "from knowledge of a published standard or paper",
@@ -199,5 +197,4 @@ def _known(what: str, name: str, known: list[str]) -> str:
 
 def shipped_files() -> dict[str, Path]:
     """The files of the scenarios that come with the package, by name."""
-    found = [*SCENARIOS.glob("*.toml"), *DRAWN.glob("*.toml")]
-    return {path.stem: path for path in sorted(found, key=lambda path: path.stem)}
+    return {path.stem: path for path in sorted(SCENARIOS.glob("*.toml"))}

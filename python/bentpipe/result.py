@@ -77,11 +77,9 @@ class Result:
         json: the object that `bentpipe run --json` prints.
     """
 
-    def __init__(self, raw: _core.RawResult, given: Mapping[str, Any] | None = None) -> None:
-        """The result of a run; `given` is its scenario as it was before links were drawn."""
+    def __init__(self, raw: _core.RawResult) -> None:
         self.json: dict[str, Any] = json.loads(raw.json)
         self._raw: _core.RawResult | None = raw
-        self._given = given or {}
 
     def __repr__(self) -> str:
         flows = ", ".join(f"{f['name']} {f['goodput_bps'] / 1e6:.3f} Mbit/s" for f in self.json["flows"])
@@ -95,16 +93,15 @@ class Result:
     def __getstate__(self) -> dict[str, Any]:
         """Everything as plain data and frames, for pickle, joblib and multiprocessing."""
         kept = ("scenario", "flows", "links", *_TRACES)
-        return {"json": self.json, "_raw": None, "_given": {}, **{name: getattr(self, name) for name in kept}}
+        return {"json": self.json, "_raw": None, **{name: getattr(self, name) for name in kept}}
 
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario that was run, every default filled in."""
         if self._raw is None:
             return {}
-        from bentpipe.drawn.lines import without_lines
-
-        return without_lines(json.loads(self._raw.scenario), self._given)
+        found: dict[str, Any] = json.loads(self._raw.scenario)
+        return found
 
     @property
     def warnings(self) -> list[str]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.drawn.lines import as_json
 from bentpipe.files import CAPTURE, check_kind, try_place
 from bentpipe.result import Result
 from bentpipe.scenario import Scenario
@@ -63,15 +62,15 @@ def run(
         raise _core.ScenarioError(f"pcap: give a path or a bp.Capture, not {pcap!r}")
     if seed is not None:
         scenario = dataclasses.replace(scenario, seed=seed)
-    table = json.loads(scenario.as_written())
+    text = scenario.as_written()
     _supplied(scenario)
     capture = None if pcap is None else (str(pcap.path), pcap.at, pcap.whole)
     if pcap is not None:
         prepare_capture(Path(pcap.path))
     controllers = scenario.controllers()
     with watched(controllers.values()):
-        raw = _core.run(as_json(table), controllers or None, progress, capture)
-    return Result(raw, table)
+        raw = _core.run(text, controllers or None, progress, capture)
+    return Result(raw)
 
 
 def prepare_capture(path: Path) -> None:
@@ -122,7 +121,7 @@ def run_many(
             for ran in over:
                 if ran.raw is None:
                     raise ran.failure or RuntimeError(ran.error)
-                found[ran.number] = Result(ran.raw, cases[ran.number].scenario)
+                found[ran.number] = Result(ran.raw)
             if progress is not None and over:
                 progress(len(found))
     return [found[i] for i in range(len(cases))]

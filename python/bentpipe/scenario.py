@@ -173,19 +173,12 @@ class Scenario(Checked):
         Raises:
             ScenarioError: it is not correct; the message names the key and the correct form.
         """
-        text = self.as_written()
-        if "generator" not in text:  # almost always
-            return _core.check(text)
-        from bentpipe.drawn.lines import as_json, without_lines
-
-        table = json.loads(text)
-        return json.dumps(without_lines(json.loads(_core.check(as_json(table))), table))
+        return _core.check(self.as_written())
 
     def as_written(self) -> str:
         """This scenario as JSON, not checked and without the defaults.
 
-        Every command simulates this form; links that are drawn get their time lines from
-        `drawn.lines.with_lines` just before.
+        Every command simulates this form.
 
         Raises:
             ScenarioError: a value has no word in JSON; the message names the key.

@@ -15,10 +15,6 @@ def scenario_schema() -> dict[str, Any]:
     from bentpipe import _core
 
     schema: dict[str, Any] = json.loads(_core.schema())
-    schema["$defs"]["DrawnTimeline"] = _drawn(schema["$defs"]["Flow"]["properties"])
-    for kind in ("Link", "Reverse"):
-        line = schema["$defs"][kind]["properties"]["timeline"]
-        line["anyOf"].insert(1, {"$ref": "#/$defs/DrawnTimeline"})
     return schema
 
 
@@ -79,50 +75,3 @@ def sweep_schema() -> dict[str, Any]:
         },
     }
     return schema
-
-
-def _drawn(quantities: dict[str, Any]) -> dict[str, Any]:
-    """The table of a time line that is drawn.
-
-    `drawn.lines` makes a file of it before the simulator reads the scenario.
-
-    Args:
-        quantities: keys of the simulator's schema, one with a time among them.
-    """
-    from bentpipe.drawn.profiles import DIRECTIONS, PROFILES
-    from bentpipe.drawn.recipe import GENERATORS, Recipe
-
-    time = {key: value for key, value in quantities["start"].items() if key not in ("default", "description")}
-    return {
-        "type": "object",
-        "description": "A time line that is drawn anew for each seed.",
-        "additionalProperties": False,
-        "required": ["generator"],
-        "properties": {
-            "generator": {"enum": list(GENERATORS), "description": "The model that draws it."},
-            "profile": {
-                "enum": list(PROFILES), "default": Recipe.profile,
-                "description": "The constants of the model.",
-            },
-            "direction": {
-                "enum": list(DIRECTIONS), "default": Recipe.direction,
-                "description": "The direction of the access link, towards the user or away.",
-            },
-            "rate_median": {
-                "type": "string", "examples": ["242 Mbit/s"], "x-quantity": "rate",
-                "description": "Median of the rate over the periods of 15 s. Default that of the profile.",
-            },
-            "share": {
-                "type": "number", "minimum": 0, "maximum": 1, "default": 1.0,
-                "description": "Share of the rate that is drawn.",
-            },
-            "blackout": {
-                **time,
-                "description": "Time without transmission in each period. Default that of the profile.",
-            },
-            "seed": {
-                "type": "integer", "minimum": 0,
-                "description": "Seed of the draw. Default that of the run, so that each seed has its own.",
-            },
-        },
-    }  # fmt: skip

@@ -136,7 +136,6 @@ class Source:
         pairs, bare = self._without_relays(overrides)
         self._check_links(key for key, _ in pairs)
         pairs, classes = self._without_classes(pairs) if own else (pairs, {})
-        pairs, recipes = self._without_recipes(pairs)
         try:
             table = self._checked(pairs, sweep=sweep)
         except _core.ScenarioError as wrong:
@@ -144,9 +143,6 @@ class Source:
             if self.is_shipped:
                 raise self._by_name(wrong) from None
             raise
-        for (name, back), recipe in recipes.items():
-            link = table["link"][name]
-            (link["reverse"] if back else link)["timeline"] = recipe
         flows = table.get("flow", [])
         for which in bare:
             if which != "*" and int(which) >= len(flows):
@@ -257,51 +253,6 @@ class Source:
             pairs.append((key, value))
         return pairs, classes
 
-    def _without_recipes(
-        self, overrides: Sequence[tuple[str, str]]
-    ) -> tuple[list[tuple[str, str]], dict[tuple[str, bool], dict[str, Any]]]:
-        """Overrides with a file for each time line that is drawn; the recipes by link and direction.
-
-        The simulator checks the rest of the scenario with that file, the first second of a draw.
-        """
-        try:
-            if "generator" not in self._content and not any("generator" in value for _, value in overrides):
-                return list(overrides), {}  # almost always, and then nothing is parsed twice
-        except (OSError, ValueError):
-            return list(overrides), {}  # `load` says what is wrong
-        from bentpipe.drawn import lines as recipes
-
-        raw = self.raw()
-        found = {(name, back): dict(given) for name, back, given in recipes.recipes(raw)}
-        links = raw.get("link")
-        names = list(links) if isinstance(links, Mapping) else []
-        pairs: list[tuple[str, str]] = []
-        for key, text in overrides:
-            match _core.key_parts(key):
-                case ["link", name, "timeline", *inner]:
-                    back = False
-                case ["link", name, "reverse", "timeline", *inner]:
-                    back = True
-                case _:
-                    pairs.append((key, text))
-                    continue
-            value = _value(text)
-            places = [(each, back) for each in (names if name == "*" else [name])]
-            of = [place for place in places if place in found]
-            if not inner and recipes.is_recipe(value):
-                found |= {place: dict(value) for place in places}
-            elif inner and of:
-                for place in of:
-                    found[place][".".join(inner)] = value
-            else:
-                for place in of:
-                    del found[place]
-                pairs.append((key, text))
-        for (name, back), recipe in found.items():
-            file = recipes.sample(recipe, recipes.place(name, back=back))
-            pairs.append((recipes.place(json.dumps(name), back=back), json.dumps(str(file))))
-        return pairs, found
-
     def _classes_of_flows(self) -> list[tuple[str, str]]:
         """The flows of the text whose algorithm is "FILE.py:CLASS", by the key of that."""
         try:
@@ -391,14 +342,6 @@ def find_file(given: str | Path) -> Path:
     if file.suffix or len(file.parts) > 1:
         raise _core.ScenarioError(f"there is no file {str(given)!r}{_near_file(file, list(known))}")
     raise _core.ScenarioError(unknown("scenario", str(given), list(known)))
-
-
-def _value(text: str) -> Any:
-    """The value of an override: TOML, or a text without quotes."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text.strip()
 
 
 def _near_file(missing: Path, shipped: Sequence[str]) -> str:

@@ -7,8 +7,8 @@ import pytest
 import bentpipe as bp
 from bentpipe.advice import open_ends
 from bentpipe.advice.question import Question
-from bentpipe.drawn.profiles import PROFILES
 from bentpipe.spans import span
+from bentpipe.timeline.drawn import PROFILES
 
 CAR = PROFILES["car-2024"]
 

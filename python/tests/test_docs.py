@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bentpipe.cli import ORDER
+from bentpipe.pages.markdown import for_code_host
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -95,7 +96,7 @@ def test_the_page_of_the_command_line_has_every_verb(monkeypatch: pytest.MonkeyP
 def test_the_notebook_of_the_lab_is_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "scripts")
     lab = import_module("lab_notebook")
-    page = lab.PAGE.read_text(encoding="utf-8")
+    page = for_code_host(lab.PAGE.read_text(encoding="utf-8"))
     assert lab.NOTEBOOK.read_text(encoding="utf-8") == lab.notebook(page)
     kinds = [kind for kind, _ in lab.cells(page)]
     commands = [line for kind, text in lab.cells(page) if kind == "code" for line in text.splitlines()]

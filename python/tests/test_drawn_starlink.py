@@ -10,24 +10,19 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.drawn.profiles import PROFILES
-from bentpipe.drawn.starlink import PERIOD_S, PHASE_S, line, outages
+from bentpipe.timeline.drawn import PERIOD_S, PHASE_S, PROFILES, draw
 
 CAR = PROFILES["car-2024"]
 SEEDS = range(1, 101)
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache folder for all tests here."""
-    whole = tmp_path_factory.getbasetemp() / "starlink-cache"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(whole))
-    return whole / "bentpipe" / "timeline"
-
-
 def drawn(seed: int, duration_s: float = 117.0, direction: str = "down", blackout_s: float = 0.0):
-    rate = CAR.rate_down_bps if direction == "down" else CAR.rate_up_bps
-    return line(CAR, direction, seed, duration_s, rate.value, blackout_s)
+    table = {"generator": "starlink", "direction": direction, "blackout": f"{blackout_s:g} s"}
+    return draw(table, seed, duration_s).line
+
+
+def outages(seed: int, duration_s: float) -> list[tuple[float, float]]:
+    return draw({"generator": "starlink"}, seed, duration_s).outages
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +59,7 @@ def test_the_course_within_a_period_has_the_measured_spread_and_correlation(half
 
 
 def test_outages_come_and_last_as_the_dish_lists_them() -> None:
-    each = [outages(CAR, seed, 600.0) for seed in SEEDS]
+    each = [outages(seed, 600.0) for seed in SEEDS]
     lengths = np.array([end - begin for found in each for begin, end in found])
     assert CAR.outage_every_s.low < 600 * len(each) / len(lengths) < CAR.outage_every_s.high
     assert CAR.outage_length_s.low < np.median(lengths) < CAR.outage_length_s.high
@@ -99,7 +94,7 @@ def test_a_period_begins_every_15_s_with_a_dark_path_and_a_step() -> None:
 def test_a_seed_is_one_draw_and_both_directions_share_outages_and_delays() -> None:
     long, short = drawn(7, 100.0), drawn(7, 40.0)
     assert long.filter(pl.col("t_s") <= 40).equals(short)
-    assert outages(CAR, 7, 300.0)[:3] == outages(CAR, 7, 600.0)[:3]
+    assert outages(7, 300.0)[:3] == outages(7, 600.0)[:3]
     up = drawn(7, 100.0, "up")
     assert up["delay_s"].equals(long["delay_s"]) and not up["rate_bps"].equals(long["rate_bps"])
     assert not drawn(8, 100.0)["delay_s"].equals(long["delay_s"])
@@ -123,7 +118,7 @@ def test_the_verb_writes_what_python_draws(cli, tmp_path: Path) -> None:
     found = bp.timeline.read(out)
     assert found.equals(wanted)
     assert found["rate_bps"].mean() == pytest.approx(50e6, rel=0.4)
-    dark = sum(end - begin for begin, end in outages(CAR, 3, 90.0))
+    dark = sum(end - begin for begin, end in outages(3, 90.0))
     lost = bp.timeline.summary(found)["loss_rate"]["mean"] * 90
     assert lost == pytest.approx(dark + 1e-5 * (90 - dark)) and dark > 0
 
@@ -131,14 +126,14 @@ def test_the_verb_writes_what_python_draws(cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--profile", "fixed"], "no data describes a dish that stays in its place"),
+        (["--profile", "fixed"], "profile"),
         (["--profile", "car-2025"], "car-2024"),
-        (["--direction", "sideways"], 'write "down" or "up"'),
-        (["--share", "1.5"], "above 0, and at most 1"),
-        (["--rate-median", "fast"], "is not a rate"),
-        (["--for", "2 weeks"], "not a duration"),
-        (["--for", "2 d"], "longer than a day"),
-        (["--for", "25 h"], "longer than a day"),
+        (["--direction", "sideways"], "must be one of down, up"),
+        (["--share", "1.5"], "out of range"),
+        (["--rate-median", "fast"], "is not a number with a unit"),
+        (["--for", "2 weeks"], 'unit "weeks"'),
+        (["--for", "2 d"], "at most a day"),
+        (["--for", "25 h"], "at most a day"),
     ],
 )
 def test_wrong_wishes_are_named(cli, tmp_path: Path, options: list[str], said: str) -> None:

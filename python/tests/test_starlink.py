@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import bentpipe as bp
-from bentpipe.drawn.profiles import PROFILES
 from bentpipe.experiments.starlink import capacity, experiment, model, statistics
 from bentpipe.experiments.starlink import measured as data
 from bentpipe.experiments.starlink.experiment import by_setting, put, transfers
+from bentpipe.timeline.drawn import PROFILES
 
 NOON = 1_716_825_600
 STAMP = "[2024-05-27 12:00:00.000000]"

@@ -3,6 +3,7 @@
 
 mod aside;
 mod controller;
+mod drawn;
 #[cfg(target_os = "linux")]
 mod emulation;
 mod environment;
@@ -404,6 +405,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(read_file, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;
     m.add_function(wrap_pyfunction!(random_scenario, m)?)?;
+    m.add_function(wrap_pyfunction!(drawn::drawn_profiles, m)?)?;
+    m.add_function(wrap_pyfunction!(drawn::drawn_line, m)?)?;
     m.add_function(wrap_pyfunction!(run, m)?)?;
     m.add_function(wrap_pyfunction!(environment::measures, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_shells, m)?)?;

@@ -1,6 +1,6 @@
 """The open ends of the measurement behind a link that is drawn: each run takes another value of them.
 
-The ranges are those of the profile (drawn.starlink.Profile; docs/starlink.md, "The model").
+The ranges are those of the profile (timeline.drawn.PROFILES; docs/starlink.md, "The model").
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.drawn.lines import is_recipe
-from bentpipe.drawn.recipe import Recipe
 from bentpipe.models import DropTail, GilbertElliott
 from bentpipe.plain import to_plain
 from bentpipe.spans import radical_inverse
+from bentpipe.timeline.drawn import constants
+from bentpipe.timeline.drawn import is_drawn as line_is_drawn
 
 if TYPE_CHECKING:
     from bentpipe.models import Link
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def is_drawn(link: Link) -> bool:
     """Whether a direction of the link is drawn for each run."""
-    return bool(is_recipe(link.timeline) or is_recipe((link.reverse or {}).get("timeline")))
+    return bool(line_is_drawn(link.timeline) or line_is_drawn((link.reverse or {}).get("timeline")))
 
 
 def has_large_buffer(n: int) -> bool:
@@ -38,12 +38,12 @@ def vary(link: Link, n: int, *, buffer: bool, loss: bool) -> None:
             no share.
         loss: vary the losses.
     """
-    if is_recipe(link.timeline):
+    if line_is_drawn(link.timeline):
         own = {"timeline": link.timeline, "queue": link.queue}
         for key, value in _values(own, n, buffer=buffer, loss=loss):
             setattr(link, key, value)
     back = dict(link.reverse or {})
-    if is_recipe(back.get("timeline")):
+    if line_is_drawn(back.get("timeline")):
         back.update(_values({"queue": link.queue, **back}, n, buffer=buffer, loss=loss))
         link.reverse = back
 
@@ -51,8 +51,7 @@ def vary(link: Link, n: int, *, buffer: bool, loss: bool) -> None:
 def _values(own: Mapping[str, Any], n: int, *, buffer: bool, loss: bool) -> Iterator[tuple[str, Any]]:
     """The keys of one direction that run `n` changes."""
     recipe = own["timeline"]
-    made = Recipe.of(recipe, "timeline")
-    known, down = made.constants, made.direction == "down"
+    known, down = constants(recipe), recipe.get("direction", "down") == "down"
     queue = to_plain(own["queue"]) or {"kind": "drop-tail"}
     if buffer and down and "share" not in recipe and queue["kind"] == "drop-tail":
         large = has_large_buffer(n)
@@ -68,10 +67,9 @@ def _values(own: Mapping[str, Any], n: int, *, buffer: bool, loss: bool) -> Iter
 
 def notes(name: str, link: Link, *, buffer: bool, loss: bool) -> list[str]:
     """What is said of a drawn link: which values the runs take, and what nobody measured."""
-    recipe = link.timeline if is_recipe(link.timeline) else (link.reverse or {})["timeline"]
+    recipe = link.timeline if line_is_drawn(link.timeline) else (link.reverse or {})["timeline"]
     assert isinstance(recipe, Mapping)
-    made = Recipe.of(recipe, "timeline")
-    known = made.constants
+    known = constants(recipe)
     ends = []
     if buffer:
         ends.append(
@@ -85,7 +83,7 @@ def notes(name: str, link: Link, *, buffer: bool, loss: bool) -> list[str]:
         )
     said = [
         f"{name} is drawn anew for each seed from the model {recipe['generator']} "
-        f"({made.profile}): {made.constants.measured}."
+        f"({recipe.get('profile', 'car-2024')}): {known.measured}."
     ]
     if ends:
         said.append(

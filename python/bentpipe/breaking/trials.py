@@ -100,7 +100,7 @@ def traced(pair: Pair, scenario: Mapping[str, Any]) -> tuple[dict[str, dict[str,
         if ran.raw is None:
             raise _core.ControllerError(str(ran.error))
         found[role] = traces(ran)
-        results[role] = Result(ran.raw, each)
+        results[role] = Result(ran.raw)
     return found, results
 
 

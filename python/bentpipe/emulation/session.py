@@ -13,7 +13,6 @@ from threading import get_ident
 from typing import Any, Literal, Self
 
 from bentpipe import _core, units
-from bentpipe.drawn.lines import as_json, without_lines
 from bentpipe.emulation import congestion
 from bentpipe.emulation.outside import Guard, claim
 from bentpipe.emulation.scene import prepared, split
@@ -155,7 +154,7 @@ class Emulation:
         return table
 
     def __enter__(self) -> Self:
-        links = [(i, i + 1, as_json(json.loads(one))) for i, one in enumerate(self._scenarios)]
+        links = [(i, i + 1, one) for i, one in enumerate(self._scenarios)]
         interval_ns = None if self._interval_s is None else round(self._interval_s * 1e9)
         given = self._capture
         capture = None if given is None else (str(given.path), given.at, given.whole)
@@ -164,9 +163,7 @@ class Emulation:
         try:
             if self._split is not None:
                 controllers = [*self._split.controllers, *([] if self._cc is None else [self._cc])]
-                self.relay_controller = network.start_relay(
-                    as_json(json.loads(self._split.scenario)), controllers
-                )
+                self.relay_controller = network.start_relay(self._split.scenario, controllers)
             self.peers = network.flow_addresses(len(links) - 1 if self._split else 0)
             if network.has_ipv6:
                 self.addresses_ipv6 = [network.addresses_ipv6(leg) for leg in range(len(links))]
@@ -329,7 +326,7 @@ class Emulation:
             trace = trace.filter(
                 pl.col("t_s") <= trace.group_by("link").agg(pl.col("t_s").max())["t_s"].min()
             )
-        whole = without_lines(json.loads(_core.check(as_json(self.scenario))), self.scenario)
+        whole = json.loads(_core.check(json.dumps(self.scenario)))
         return Result.of_tables(whole, about, {"link_trace": trace})
 
     def close(self) -> None:

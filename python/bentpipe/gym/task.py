@@ -14,7 +14,6 @@ import numpy as np
 
 from bentpipe import _core
 from bentpipe._core import ScenarioError
-from bentpipe.drawn.lines import as_json
 from bentpipe.gym.domain import Range, ranges
 from bentpipe.scenario import Scenario
 from bentpipe.sweeps.vary import put_at
@@ -172,7 +171,7 @@ class Task:
             put_at(table, one.key, one.draw(random))
         low, high = self.start if isinstance(self.start, tuple) else (self.start, self.start)
         start = [low + (high - low) * float(random.random()) for _ in self.agents]
-        return as_json(table), start
+        return json.dumps(table), start
 
 
 def _step(text: str) -> Any:

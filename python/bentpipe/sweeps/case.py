@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bentpipe.controller import load_controller
-from bentpipe.drawn.lines import as_json
 
 Key = str | int | float | bool
 
@@ -44,8 +44,8 @@ class Case:
 
     @property
     def text(self) -> str:
-        """The scenario as the simulator reads it, with the time lines that are drawn for its seed."""
-        return as_json(self.scenario)
+        """The scenario as the simulator reads it."""
+        return json.dumps(self.scenario)
 
     def __getstate__(self) -> dict[str, Any]:
         names = {key: name_class(cls) for key, cls in self.controllers.items()}

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.drawn.lines import code_hash, recipes
 from bentpipe.source import FILE_KEYS
 from bentpipe.sweeps.case import Case, source_file
 
@@ -78,8 +77,6 @@ class Fingerprints:
         kept = {key: value for key, value in scenario.items() if key not in _ASIDE}
         text = json.dumps(kept, sort_keys=True)
         found.update(text.encode())
-        if any(recipes(kept)):
-            found.update(f"\n{code_hash()}".encode())
         for name in sorted(set(named_files(kept))):
             if name not in self.files:
                 self.files[name] = _file_hash(name)

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.drawn.recipe import Recipe
+from bentpipe.timeline import drawn
 from bentpipe.timeline.format import COLUMNS, check, complete
 from bentpipe.timeline.measures import mean
-from bentpipe.units import seconds
+from bentpipe.units import seconds, spaced
 
 
 def join(
@@ -125,16 +125,13 @@ def generate(
     Raises:
         ScenarioError: a value is wrong.
     """
-    from bentpipe.drawn.starlink import MOST_S  # scipy takes long to load
-
     if not 0 <= losses <= 1:
         raise _core.ScenarioError(f"losses: {losses:g} is no probability, 0 to 1")
-    what = Recipe.of({"generator": generator, "seed": seed, **recipe}, "timeline")
+    table = {"generator": generator, "seed": seed, **recipe}
+    drawn.check(table, spaced(duration))
     duration_s = seconds(duration, "duration")
-    if duration_s > MOST_S:
-        raise _core.ScenarioError(f"duration: {duration} is longer than a day, {MOST_S:g} s")
-    lost = lossy(what.outages(seed, duration_s), duration_s, losses)
-    return join(what.line(seed, duration_s), lost)
+    found = drawn.draw(table, seed, duration_s)
+    return join(found.line, lossy(found.outages, duration_s, losses))
 
 
 def lossy(outages: Iterable[tuple[float, float]], end_s: float, otherwise: float = 0.0) -> pl.DataFrame:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bentpipe import _core, completion, terminal, units
-from bentpipe.drawn.recipe import Recipe
 from bentpipe.files import check_figure
 from bentpipe.plot.commands import app as plot_app
 from bentpipe.verbs import FigureOut, From, Json, To, argument, option, probability
@@ -87,11 +86,11 @@ def import_verb(
 def starlink_verb(
     out: Out,
     rate_median: Annotated[str | None, option("RATE", 'Median over the 15 s periods: "242 Mbit/s".')] = None,
-    profile: Annotated[str, option("NAME", "Constants of the model.")] = Recipe.profile,
-    direction: Annotated[str, option("NAME", "down or up.")] = Recipe.direction,
+    profile: Annotated[str, option("NAME", "Constants of the model.")] = "car-2024",
+    direction: Annotated[str, option("NAME", "down or up.")] = "down",
     seed: Annotated[int, option("N", "Another seed, another draw.", min=0)] = 1,
     duration: Annotated[str, option("TIME", "Length of the time line.", "--for")] = "600 s",
-    share: Annotated[float, option("SHARE", "Share of the rate that TCP gets.")] = Recipe.share,
+    share: Annotated[float, option("SHARE", "Share of the rate that TCP gets.")] = 1.0,
     blackout: Annotated[
         str | None, option("TIME", 'Nothing is sent at the end of a period: "150 ms".')
     ] = None,

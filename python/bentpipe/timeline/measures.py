@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from bentpipe import terminal, units
-from bentpipe.drawn.lines import is_recipe
 from bentpipe.spans import merged
+from bentpipe.timeline.drawn import is_drawn
 from bentpipe.timeline.format import check, complete, handovers, read
 
 _BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
@@ -106,14 +106,14 @@ def lasts(line: str | Path | Mapping[str, Any]) -> float | None:
     """The time that a link's time line lasts from a run's start, seconds; None if it repeats or is drawn.
 
     Args:
-        line: `Link.timeline`: a file, a table with `file`, `offset` and `repeat`, or a recipe.
+        line: `Link.timeline`: a file, a table with `file`, `offset` and `repeat`, or a line that is drawn.
 
     Raises:
         ScenarioError: the file is not a time line.
         OSError: it cannot be read.
     """
     table = line if isinstance(line, Mapping) else {"file": line}
-    if table.get("repeat") or is_recipe(table):
+    if table.get("repeat") or is_drawn(table):
         return None
     end_s = float(_read_once(Path(str(table["file"])))["t_s"][-1])
     return end_s - (units.seconds(str(table["offset"]), "offset") if "offset" in table else 0.0)

@@ -22,7 +22,7 @@ from markupsafe import Markup
 
 from bentpipe.pages.page import blocks, framed, own
 from bentpipe.presets.shipped import shipped
-from bentpipe.registry import DRAWN, controllers, queues
+from bentpipe.registry import controllers, queues
 from bentpipe.stats.sample import quantile_of_t
 
 #: The charts: name, label of the vertical axis, title, and caption.
@@ -129,10 +129,8 @@ def known(first: FirstScenario | None = None) -> dict[str, Any]:
     """What the page lists: shipped scenarios with the files that they name, controllers, and queues.
 
     An own scenario that it opens with is the first of the list.
-
-    Scenarios whose links are drawn for each seed are left out, as Python draws them.
     """
-    presets = [preset for preset in shipped() if preset.file.parent != DRAWN]
+    presets = shipped()
     beside = sorted({path for preset in presets for path in preset.file.parent.glob("*.csv")})
     own = [] if first is None or first.is_shipped else [first]
     fields = ("name", "kind", "default", "min", "max", "choices", "unit", "about")

@@ -102,7 +102,7 @@ fn fill_link(link: &mut Link) {
     // delay has the satellite's. Without a rate, its opportunities have their own.
     if link.timeline.is_none() && reverse.timeline.is_none() {
         let rate_is_own = reverse.rate.is_some() || reverse.opportunities.is_some();
-        let nominal = nominal_of_reverse(reverse, link.nominal, rate_is_own, reverse.delay.is_some());
+        let nominal = nominal_of_reverse(reverse.nominal, link.nominal, rate_is_own, reverse.delay.is_some());
         reverse.nominal = Some(nominal).filter(|nominal| *nominal != Nominal::default());
         if reverse.opportunities.is_none() {
             reverse.rate = reverse.rate.take().or_else(|| link.rate.clone());

@@ -1,9 +1,9 @@
 //! Links: propagation delays, rates, queues and losses.
 
-use bentpipe_cc::Span;
+use bentpipe_cc::{Span, Time};
 
-use crate::loss::{Loss, PacketError, Per};
-
+use crate::drawn::DrawnTimeline;
+use crate::loss::{Loss, OutagePlan, PacketError, Per};
 use crate::orbit::geostationary::{Station, geo_look};
 use crate::orbit::stations;
 use crate::queue::{Context, Discipline, Queue, QueueLimit};
@@ -14,7 +14,7 @@ use crate::resolve::time_lines::Course;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::Duration;
-use crate::scenario::{Link, Reverse, Satellite, Varying};
+use crate::scenario::{Link, Reverse, Satellite, Timeline, Varying};
 
 /// The packet size of a bandwidth-delay product on a link without flows, bytes.
 const DEFAULT_WIRE: u32 = 1_500;
@@ -155,7 +155,7 @@ impl Work<'_> {
             };
             let round_trip = course.delay + course_back.delay;
             let around = Surroundings { link: name, round_trip, key: &key };
-            let forward = self.one_way(&there, course, &share, &key.with("queue"), &around)?;
+            let mut forward = self.one_way(&there, course, &share, &key.with("queue"), &around)?;
             let mut back = link.reverse.clone().unwrap_or_default();
             let key_back = key.with("reverse");
             let given_at = if back.queue.is_some() { &key_back } else { &key };
@@ -163,7 +163,11 @@ impl Work<'_> {
             back.queue = back.queue.or(there.queue);
             let name_back = format!("{name}, reverse");
             let around = Surroundings { link: &name_back, round_trip, key: &key_back };
-            let reverse = self.one_way(&back, course_back, &share, &queue_key, &around)?;
+            let mut reverse = self.one_way(&back, course_back, &share, &queue_key, &around)?;
+            // An outage of a line that is drawn strikes both directions, also one that has no such line.
+            let lines = [&link.timeline, &back.timeline].map(|line| line.as_ref().and_then(Timeline::drawn));
+            forward.loss.extend(self.drawn_outages(lines[0].or(lines[1])));
+            reverse.loss.extend(self.drawn_outages(lines[1].or(lines[0])));
             for (name, direction) in [(name, &forward), (&name_back, &reverse)] {
                 let rates = direction.loss.iter().filter_map(LossPlan::independent);
                 let strikes = |what| rates.clone().any(|(per, rate)| per == what && rate > 0.0);
@@ -175,6 +179,18 @@ impl Work<'_> {
             links.push(LinkPlan { name: name.clone(), forward, reverse });
         }
         Ok(links)
+    }
+
+    /// The outages of a line that is drawn.
+    fn drawn_outages(&self, line: Option<&DrawnTimeline>) -> Vec<LossPlan> {
+        let (seed, duration) = (self.scenario.seed, self.scenario.duration.0);
+        let outages = line.map(|line| line.outages(seed, duration)).unwrap_or_default();
+        let plan = |[begin, end]: [Span; 2]| OutagePlan {
+            first: Time(begin.0),
+            length: Span(end.0 - begin.0),
+            every: None,
+        };
+        outages.into_iter().map(|outage| LossPlan::Outage(plan(outage))).collect()
     }
 
     /// One direction with these keys; `queue_key` is the place of its queue in the scenario.

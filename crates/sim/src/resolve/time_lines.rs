@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use bentpipe_cc::{Span, Time};
 
+use crate::drawn::{DrawnLine, DrawnTimeline, LONGEST};
 use crate::link::time_line::{Handover, Leg, Step, TimeLine};
 use crate::resolve::time_line_file::TimeTable;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{BitRate, Duration};
 use crate::scenario::{
-    Between, HandoverKeys, Link, Nominal, OnAir, Reverse, TimelineFile, TimelineTable, Varying, Waiting,
+    Between, HandoverKeys, Link, Nominal, OnAir, Reverse, Timeline, TimelineTable, Varying, Waiting,
 };
 
 /// Most changes of one direction in a run.
@@ -88,7 +89,7 @@ impl Work<'_> {
                 rate_else: None,
                 delay_else: None,
                 up: link.up.as_deref(),
-                nominal: link.nominal.unwrap_or_default(),
+                nominal: nominal_of_link(link).unwrap_or_default(),
                 reorder: link.reorder.unwrap_or(false),
                 handover: link.handover.clone().unwrap_or_default(),
                 file: there,
@@ -145,7 +146,12 @@ impl Work<'_> {
             } else {
                 forward.up
             }),
-            nominal: nominal_of_reverse(back, link.nominal, rate_is_own, delay_is_own),
+            nominal: nominal_of_reverse(
+                back.nominal.or_else(|| nominal_of_line(back.timeline.as_ref())),
+                nominal_of_link(link),
+                rate_is_own,
+                delay_is_own,
+            ),
             reorder: back.reorder.unwrap_or(forward.reorder),
             handover: back.handover.clone().unwrap_or_else(|| forward.handover.clone()),
             file: own.or_else(|| forward.file.clone()),
@@ -155,12 +161,15 @@ impl Work<'_> {
 
     fn file(
         &self,
-        file: Option<&TimelineFile>,
+        file: Option<&Timeline>,
         key: &Key,
         files: &mut BTreeMap<String, Arc<TimeTable>>,
     ) -> Result<Option<(Arc<TimeTable>, TimelineTable)>, Error> {
         let Some(file) = file else { return Ok(None) };
         let (options, key) = (file.table(), key.with("timeline"));
+        if let Some(drawn) = file.drawn() {
+            return Ok(Some((Arc::new(self.draw(drawn, &key)?), options)));
+        }
         let table = match files.get(&options.file) {
             Some(table) => table.clone(),
             None => {
@@ -178,6 +187,25 @@ impl Work<'_> {
             return Err(self.error(&key.with("offset"), message));
         }
         Ok(Some((table, options)))
+    }
+
+    /// The line that is drawn for the seed of the run.
+    fn draw(&self, drawn: &DrawnTimeline, key: &Key) -> Result<TimeTable, Error> {
+        let (seed, duration) = (self.scenario.seed, self.scenario.duration.0);
+        drawn.checked_share().map_err(|message| self.error(&key.with("share"), message))?;
+        if duration > LONGEST {
+            let message = format!("{} is too long; at most a day is drawn", self.scenario.duration);
+            return Err(self.error(&Key::of(["duration"]), message));
+        }
+        let DrawnLine { at, rate, delay, up, handover } = drawn.line(seed, duration);
+        Ok(TimeTable {
+            at,
+            rate: Some(rate),
+            delay: Some(delay),
+            loss: None,
+            up: Some(up),
+            handover: Some(handover),
+        })
     }
 
     /// The course of one direction.
@@ -424,16 +452,26 @@ impl FileRows {
 
 /// The nominal values of the return direction: each is that of the forward direction if its quantity is.
 pub(super) fn nominal_of_reverse(
-    back: &Reverse,
+    own: Option<Nominal>,
     forward: Option<Nominal>,
     rate_is_own: bool,
     delay_is_own: bool,
 ) -> Nominal {
-    let (own, other) = (back.nominal.unwrap_or_default(), forward.unwrap_or_default());
+    let (own, other) = (own.unwrap_or_default(), forward.unwrap_or_default());
     Nominal {
         rate: own.rate.or(other.rate.filter(|_| !rate_is_own)),
         delay: own.delay.or(other.delay.filter(|_| !delay_is_own)),
     }
+}
+
+/// The nominal rate and delay of a forward direction: its own, or those of the line that is drawn for it.
+fn nominal_of_link(link: &Link) -> Option<Nominal> {
+    link.nominal.or_else(|| nominal_of_line(link.timeline.as_ref()))
+}
+
+fn nominal_of_line(line: Option<&Timeline>) -> Option<Nominal> {
+    let (rate, delay) = line?.drawn()?.nominal();
+    Some(Nominal { rate: Some(rate), delay: Some(Duration(delay)) })
 }
 
 /// The mean of the rates above zero over their time until `end`, bits per second; `None` if there are none.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use crate::scenario::error::{Error, Key, Origin};
-use crate::scenario::keys::{Scenario, TimelineFile};
+use crate::scenario::keys::{Scenario, Timeline};
 
 /// The scenario of a tree that the schema allows.
 pub(super) fn build(tree: Value, origin: &Origin, directory: Option<&Path>) -> Result<Scenario, Error> {
@@ -48,7 +48,7 @@ impl Scenario {
                 }
             }
             let back = link.reverse.iter_mut().flat_map(|reverse| &mut reverse.timeline);
-            for file in link.timeline.iter_mut().chain(back).map(TimelineFile::file_mut) {
+            for file in link.timeline.iter_mut().chain(back).filter_map(Timeline::file_mut) {
                 *file = directory.join(&*file).display().to_string();
             }
         }

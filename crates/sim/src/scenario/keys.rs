@@ -13,7 +13,7 @@ use crate::scenario::error::Origin;
 use crate::scenario::flow::Flow;
 use crate::scenario::link_layer::{AckThinning, Arq};
 pub use crate::scenario::moving::{
-    Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
+    Between, HandoverKeys, Nominal, OnAir, Timeline, TimelineTable, Varying, Waiting,
 };
 use crate::scenario::order::in_order;
 use crate::scenario::table::keys;
@@ -84,8 +84,9 @@ keys! {
         /// Propagation delay, one way, or a list as for `rate`. Either this, or `satellite`
         /// with `from`, `to` or both.
         pub delay?: Varying<Duration>,
-        /// A file with rate, delay, losses and handovers over time: its name, or a table with options.
-        pub timeline?: TimelineFile,
+        /// A file with rate, delay, losses and handovers over time: its name, or a table with options. Or a
+        /// line that is drawn for each seed: { generator = "starlink" }.
+        pub timeline?: Timeline,
         /// Is the path there? A list such as [["0 s", true], ["14.5 s", false], ["15 s", true]]; while it
         /// is not, nothing is sent.
         pub up?: Vec<(Duration, bool)>,
@@ -135,8 +136,8 @@ keys! {
         pub rate?: Varying<BitRate>,
         /// Propagation delay, one way, or a list. It goes before the forward direction's file.
         pub delay?: Varying<Duration>,
-        /// A file of this direction's own.
-        pub timeline?: TimelineFile,
+        /// A file of this direction's own, or a line that is drawn for it.
+        pub timeline?: Timeline,
         /// Is the path there?
         pub up?: Vec<(Duration, bool)>,
         /// Rate and delay by which `1 bdp` of a queue is computed. Default: those of the forward

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::drawn::DrawnTimeline;
 use crate::scenario::table::keys;
 use crate::scenario::units::{BitRate, Duration};
 
@@ -17,15 +18,17 @@ pub enum Varying<Q> {
     Steps(Vec<(Duration, Q)>),
 }
 
-/// A file that says how a link changes over time, and how it is read.
+/// How a link changes over time: a file and how it is read, or a line that is drawn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
-pub enum TimelineFile {
+pub enum Timeline {
     /// The name of the file.
     Name(String),
     /// The name, and options.
     Table(TimelineTable),
+    /// What is drawn.
+    Drawn(DrawnTimeline),
 }
 
 keys! {
@@ -114,19 +117,29 @@ pub enum Waiting {
     Flushed,
 }
 
-impl TimelineFile {
-    /// Name and options.
+impl Timeline {
+    /// Name and options of a file. A line that is drawn has the options of a file without any.
     pub(crate) fn table(&self) -> TimelineTable {
         match self {
-            TimelineFile::Name(file) => TimelineTable { file: file.clone(), ..TimelineTable::default() },
-            TimelineFile::Table(table) => table.clone(),
+            Timeline::Name(file) => TimelineTable { file: file.clone(), ..TimelineTable::default() },
+            Timeline::Table(table) => table.clone(),
+            Timeline::Drawn(_) => TimelineTable::default(),
         }
     }
 
-    /// The name, to be changed.
-    pub(crate) fn file_mut(&mut self) -> &mut String {
+    /// The name of the file, to be changed.
+    pub(crate) fn file_mut(&mut self) -> Option<&mut String> {
         match self {
-            TimelineFile::Name(file) | TimelineFile::Table(TimelineTable { file, .. }) => file,
+            Timeline::Name(file) | Timeline::Table(TimelineTable { file, .. }) => Some(file),
+            Timeline::Drawn(_) => None,
+        }
+    }
+
+    /// What is drawn, if it is.
+    pub(crate) fn drawn(&self) -> Option<&DrawnTimeline> {
+        match self {
+            Timeline::Drawn(drawn) => Some(drawn),
+            _ => None,
         }
     }
 }

@@ -141,7 +141,13 @@ fn walk(schema: &Value, value: &Value, at: &Key, found: &mut Vec<Mistake>) {
     match value {
         Value::Object(map) => {
             let tagged = fitting.iter().any(|s| s["properties"]["kind"]["const"].is_string());
-            match if tagged { pick(&fitting, map, at) } else { Ok(*first) } {
+            // Of several tables without a kind the one is meant that has what it requires.
+            let complete = |schema: &&&Value| {
+                let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
+                required.iter().filter_map(Value::as_str).all(|key| map.contains_key(key))
+            };
+            let meant = fitting.iter().find(complete).unwrap_or(first);
+            match if tagged { pick(&fitting, map, at) } else { Ok(*meant) } {
                 Ok(schema) => walk_object(schema, map, at, found),
                 Err(mistake) => found.push(mistake),
             }

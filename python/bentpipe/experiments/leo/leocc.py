@@ -18,13 +18,12 @@ import polars as pl
 import bentpipe as bp
 from bentpipe import stats
 from bentpipe.controller import named_algorithm
-from bentpipe.drawn.lines import with_lines
-from bentpipe.drawn.recipe import Recipe
 from bentpipe.experiments.experiment import Experiment, case_of, over_seeds
 from bentpipe.experiments.leo import measure, page
 from bentpipe.experiments.starlink.measured import PLACE
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
+from bentpipe.timeline.drawn import draw
 from bentpipe.timeline.traces import mahimahi
 from bentpipe.toml_tables import beside
 from bentpipe.truth.writing import stored_rows, write_rows
@@ -70,7 +69,7 @@ class Replay:
 
     def __call__(self, cc: Any, seed: int, folder: Path) -> bp.Scenario:
         """The scenario of a run; time lines are written into `folder`."""
-        drawn = Recipe().line(seed, LENGTH_S)
+        drawn = draw({"generator": "starlink"}, seed, LENGTH_S).line
         air = bp.Link(
             rate="10 Gbit/s",
             timeline={"file": str(self._delays(drawn, seed, folder)), "delay": "steps"},
@@ -129,11 +128,17 @@ class Drawn:
         base.flows = [bp.Flow(cc, path=["starlink"], path_hints=None if self.hints else False)]
         if not self.constant:
             return base
-        table = dict(with_lines(base.to_dict()))
+        table = base.to_dict()
         link = table["link"]["starlink"]
         for name, way in (("there", link), ("back", link["reverse"])):
-            frame = bp.timeline.read(way["timeline"])
-            frame = frame.with_columns(delay_s=frame["delay_s"].median())
+            found = draw(way["timeline"], seed, LENGTH_S)
+            frame = found.line.with_columns(delay_s=found.line["delay_s"].median())
+            lost = [
+                {"kind": "outage", "from": f"{begin * 1e3:.0f} ms", "to": f"{end * 1e3:.0f} ms"}
+                for begin, end in found.outages
+            ]
+            way["loss"] = [way["loss"], *lost]
+            way["nominal"] = found.nominal
             way["timeline"] = str(_written(frame, folder, f"constant-{name}-{seed}"))
         return bp.Scenario.from_dict(table)
 

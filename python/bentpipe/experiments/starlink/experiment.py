@@ -12,7 +12,6 @@ import polars as pl
 
 import bentpipe as bp
 from bentpipe import files
-from bentpipe.drawn.recipe import Recipe
 from bentpipe.experiments.experiment import Experiment, over_seeds
 from bentpipe.experiments.starlink.measured import (
     MSS,
@@ -28,6 +27,7 @@ from bentpipe.experiments.starlink.measured import (
 from bentpipe.pages.markdown import markdown, replaced
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
+from bentpipe.timeline.drawn import draw
 from bentpipe.units import seconds
 
 
@@ -82,10 +82,9 @@ def capacity(timeline: Mapping[str, object], seed: int, length_s: float) -> Floa
         seed: of the draw.
         length_s: whole seconds.
     """
-    recipe = Recipe.of({**timeline, "share": 1.0}, "timeline")
-    frame = recipe.line(seed, length_s)
+    found = draw({**timeline, "share": 1.0}, seed, length_s)
+    frame, outages = found.line, found.outages
     times = frame["t_s"].to_numpy()
-    outages = recipe.outages(seed, length_s)
     edges = np.unique(np.concatenate([times, *outages])) if outages else times
     now = np.searchsorted(times, edges[:-1], side="right") - 1
     rates = (frame["rate_bps"].to_numpy() * frame["up"].to_numpy() / TO_WIRE)[now]

@@ -12,7 +12,6 @@ import polars as pl
 
 import bentpipe as bp
 from bentpipe.controller import named_algorithm
-from bentpipe.drawn.profiles import PROFILES
 from bentpipe.experiments.experiment import case_of, over_seeds
 from bentpipe.experiments.starlink import measured as data
 from bentpipe.experiments.starlink.experiment import (
@@ -27,6 +26,7 @@ from bentpipe.experiments.starlink.measured import MSS, SLOT_S, TEST_S, WAYS, Fl
 from bentpipe.experiments.starlink.statistics import STATISTICS, fit, of_day, split
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
+from bentpipe.timeline.drawn import PROFILES
 
 CAR = PROFILES["car-2024"]
 FAMILIES = {"D": (0.25, 1.0), "S": (2.5, 0.65)}

@@ -11,8 +11,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bentpipe.drawn import starlink as model
-from bentpipe.drawn.profiles import PROFILES
 from bentpipe.experiments.starlink.measured import (
     DAYS,
     DISH,
@@ -23,6 +21,7 @@ from bentpipe.experiments.starlink.measured import (
     measured,
     outages,
 )
+from bentpipe.timeline.drawn import PERIOD_S, PHASE_S, PROFILES, draw
 
 Item = TypeVar("Item")
 SLOTS = int(TEST_S / SLOT_S)
@@ -70,8 +69,8 @@ def of_day(directory: Path, day: str) -> Day:
         for each in dark:  # and the half second around: the clocks agree that well
             hit |= (now > each.begin_s - 0.75) & (now < each.begin_s + each.length_s + 0.75)
         clear.append(~hit)
-        phases.append(np.mod(now, model.PERIOD_S))
-        periods.append(np.floor((now - model.PHASE_S) / model.PERIOD_S).astype(np.int64))
+        phases.append(np.mod(now, PERIOD_S))
+        periods.append(np.floor((now - PHASE_S) / PERIOD_S).astype(np.int64))
     begins = [*(one.begin_s for one in capacities), *(one.begin_s for one in transfers)]
     windows = [
         np.array([one.length_s for one in dark if begin <= one.begin_s < begin + TEST_S]) for begin in begins
@@ -83,23 +82,20 @@ def of_day(directory: Path, day: str) -> Day:
 
 def drawn(tests: int) -> Day:
     """The same of the model: each test has a seed of its own."""
-    profile = PROFILES["car-2024"]
     middle = (np.arange(SLOTS) + 0.5) * SLOT_S
     slots, pings, windows = list[Floats](), [], []
     for seed in range(1, tests + 1):
-        frame = model.line(
-            profile, "down", seed, TEST_S, profile.rate_down_bps.value, profile.blackout_s.value
-        )
+        found = draw({"generator": "starlink"}, seed, TEST_S)
+        frame = found.line
         times = frame["t_s"].to_numpy()
         rates = frame["rate_bps"].to_numpy() * frame["up"].to_numpy() / TO_WIRE
         sent = np.append(0.0, np.cumsum(rates[:-1] * np.diff(times)))
         ends = np.arange(SLOTS + 1) * SLOT_S
         slots.append(np.diff(np.interp(ends, times, sent)) / SLOT_S)
         pings.append(2 * np.interp(np.arange(0, 30, PING_S), times, frame["delay_s"].to_numpy()))
-        out = model.outages(profile, seed, TEST_S)
-        windows.append(np.array([end - begin for begin, end in out]))
-    phases = [np.mod(middle, model.PERIOD_S)] * tests
-    periods = [np.floor((middle - model.PHASE_S) / model.PERIOD_S).astype(np.int64)] * tests
+        windows.append(np.array([end - begin for begin, end in found.outages]))
+    phases = [np.mod(middle, PERIOD_S)] * tests
+    periods = [np.floor((middle - PHASE_S) / PERIOD_S).astype(np.int64)] * tests
     return Day(slots, phases, periods, [np.ones(SLOTS, dtype=bool)] * tests, pings, windows)
 
 
@@ -160,7 +156,7 @@ def _half(tests: Split) -> float:
     seen = float(np.nanmean(both) / np.nanmean(np.concatenate([of.even**2 for of in tests])))
     found = seen
     for _ in range(20):  # a fixed point
-        lost = (1 + found) / (1 - found) / (model.PERIOD_S / SLOT_S)
+        lost = (1 + found) / (1 - found) / (PERIOD_S / SLOT_S)
         found = seen + lost * (1 - seen)
     return found
 

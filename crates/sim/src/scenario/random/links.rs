@@ -100,6 +100,20 @@ impl Draw<'_> {
         arq
     }
 
+    fn drawn_line(&mut self) -> Value {
+        let mut line = json!({
+            "generator": "starlink", "profile": "car-2024", "direction": self.pick(&["down", "up"]),
+            "rate_median": self.rate(), "share": self.part().max(0.1),
+        });
+        if self.one_in(2) {
+            line["blackout"] = self.time(0, [400, 200, 9, 20_000]);
+        }
+        if self.one_in(3) {
+            line["seed"] = json!(self.to(9));
+        }
+        line
+    }
+
     /// Makes the rate, the delay or the losses of a direction change, or its path change hands.
     fn moves(&mut self, link: &mut Value) {
         match self.to(5) {
@@ -118,6 +132,7 @@ impl Draw<'_> {
                     _ => json!([self.loss(), self.loss()]),
                 };
             }
+            4 => link["timeline"] = self.drawn_line(),
             _ => {}
         }
         if link["timeline"].is_null() && self.one_in(3) {
