@@ -137,7 +137,9 @@ web: setup ## the simulator as one page for every browser, which needs no server
 	$(BIN)/bentpipe web -o out/web/bentpipe.html
 	$(BIN)/python scripts/lab_page.py $(MODULE) out/web/lab.html
 
-# In the package, so that wheels have it.
+# In the package, so that wheels have it. WEB= leaves it out of a wheel and of the site, where nothing has compiled
+# it yet: that takes five minutes of a processor.
+WEB ?= yes
 MODULE := python/bentpipe/web/bentpipe.wasm
 $(MODULE): $(RUST) scripts/web.sh scripts/rust.sh
 	module=$$(scripts/web.sh target/web); install -m 644 "$$module" $@
@@ -155,7 +157,7 @@ web-check: web ## the page's simulator against this one, bit for bit on shipped 
 	cmp out/web/native.txt out/web/wasm.txt && echo "$$(wc -l <out/web/wasm.txt) scenarios, the same in every bit"
 	$(BIN)/python -m pytest python/tests/test_web.py
 
-site: web .venv/.docs ## the documentation as pages that are read without a server; runs the notebooks (out/site/index.html)
+site: $(if $(WEB),web,setup) .venv/.docs ## the documentation as pages that are read without a server; runs the notebooks (out/site/index.html)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
 	@echo "$(SITE)/index.html"
 
@@ -200,10 +202,11 @@ fuzzed/%:
 		-max_len=4096 -verbosity=0 -print_final_stats=1 \
 		-max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZ_TARGETS))))
 
-nightly: fuzz-tools ## what is too long for every change: long forms of the tests, advice on every scenario, half an hour of fuzzing
+nightly: fuzz-tools ## what is too long for every change: long forms of the tests, advice and the page on every scenario, half an hour of fuzzing
 	PROPTEST_CASES=2000 $(MAKE) test-rust
 	$(MAKE) test-python-long
 	$(BIN)/python scripts/advise_scenarios.py
+	$(MAKE) web-check elsewhere
 	$(MAKE) fuzz FUZZ_SECONDS=1800
 
 # Of the tests that are not marked root; what has a long form asks python/tests/forms.py.
@@ -237,7 +240,7 @@ dist-arm:
 		$(ZIGGED) --locked --target $(target); \
 	else echo "no wheel for ARM: Rust has no libraries for $(target) here, and rustup cannot add them"; fi
 
-wheel: setup $(MODULE) ## a wheel of what is built, for this machine and newer ones, installed into an empty environment and tried
+wheel: setup $(if $(WEB),$(MODULE)) ## a wheel of what is built, for this machine and newer ones, installed into an empty environment and tried
 	rm -rf out/wheel
 	$(FEATURES) VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin build --release $$extension --out out/wheel
 	scripts/smoke.sh out/wheel/*.whl $(BIN)/python

@@ -35,8 +35,13 @@ from bentpipe.web import Lab, page
 
 PAGE = DOCS / "lab.md"
 ANSWERS = ROOT / "scripts" / "lab_answers.toml"
-OWN = "mine.py:Mine"
-"""The student's controller in a command of the lab."""
+LAST = "\n## 5. "
+"""Where what needs Python begins."""
+REST = """
+## 5. Your own controller
+
+This part takes Python and an installation of Bentpipe; its text is docs/lab.md.
+"""
 _AXES = re.compile(r"^seeds = [^\n]*\n|\n*^\[vary\]\n.*", re.MULTILINE | re.DOTALL)
 _QUESTION = re.compile(r"\*\*(\d\.\d)\*\*")
 _WORDS = re.compile(r"<!-- page\n(.*?)\n?-->", re.DOTALL)
@@ -91,21 +96,18 @@ class Writer:
         if language == "sh":
             lines = [line for line in text.splitlines() if not line.startswith("bentpipe plot")]
             return f'<p class="do">{"".join(self.button(line) for line in lines)}</p>'
-        name = re.match(r"(?:#|//) (\S+)\n", text)
+        name = re.match(r"# (\S+)\n", text)
         if name is None:
             return f"<pre>{escape(text)}</pre>"
         self.files[name[1]] = text
-        if language == "toml":
-            (self.folder / name[1]).write_text(text, encoding="utf-8")
-            # The axes of a sweep are for its button.
-            job = {
-                "open": _AXES.sub("", text) if "[vary]" in text else text,
-                "name": Path(name[1]).stem,
-                "changes": [],
-            }
-            words = "Open it in the simulator"
-        else:
-            job, words = {"own": text}, "Put it into the editor of the page"
+        (self.folder / name[1]).write_text(text, encoding="utf-8")
+        # The axes of a sweep are for its button.
+        job = {
+            "open": _AXES.sub("", text) if "[vary]" in text else text,
+            "name": Path(name[1]).stem,
+            "changes": [],
+        }
+        words = "Open it in the simulator"
         return (
             f"<details open><summary>{escape(name[1])}</summary><pre>{escape(text)}</pre></details>"
             f'<p class="do">{self._made(job, words)}</p>'
@@ -150,7 +152,7 @@ class Writer:
         called = flow_name(model, base.flows) if whole else "compared"
         rows = []
         for cc, relay in itertools.product(given["--cc"].split(","), given.get("--relay", "").split(",")):
-            overrides: dict[str, Any] = {"flow.0.name": called, "flow.0.cc": "reno" if cc == OWN else cc}
+            overrides: dict[str, Any] = {"flow.0.name": called, "flow.0.cc": cc}
             if "--per" in given:
                 (link,) = tomllib.loads(self.files[name])["link"]
                 overrides[f"link.{link}.loss"] = {"kind": "packet-error", "rate": float(given["--per"])}
@@ -159,7 +161,7 @@ class Writer:
             if relay:
                 overrides["flow.0.relay"] = relay
             keys = {"cc": shown(cc), **({"relay": shown(relay)} if relay else {})}
-            rows.append({"keys": keys, "text": self._text(name, overrides), "own": cc == OWN})
+            rows.append({"keys": keys, "text": self._text(name, overrides)})
         return rows, int(given["--seeds"])
 
     def asked(self, following: str | None) -> str:
@@ -225,8 +227,6 @@ def plain(value: str) -> str:
 
 def shown(value: Any) -> str:
     """An algorithm by its display name; anything else as it is written."""
-    if value == OWN:
-        return "yours"
     try:
         return str(find(str(value))["label"])
     except ValueError:
@@ -238,7 +238,8 @@ def lab() -> Lab:
     answers = tomllib.loads(ANSWERS.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
         writer = Writer(answers, Path(folder))
-        text = Markup("".join(writer.html(PAGE.read_text(encoding="utf-8"))))
+        here = PAGE.read_text(encoding="utf-8").partition(LAST)[0]
+        text = Markup("".join(writer.html(here + REST)))
     return Lab(text, writer.jobs)
 
 

@@ -79,6 +79,10 @@ try bentpipe report losses
 try bentpipe advise --link geo --cc cubic,hybla --budget "3 s" --out advice
 try bentpipe evaluate reno --quick --only silence --out evaluated
 try bentpipe schema
+# A wheel of `make wheel WEB=` may lack the simulator for browsers.
+if python -c 'from bentpipe.web.installed import MODULE; import sys; sys.exit(not MODULE.is_file())'; then
+    try bentpipe web geo -o page.html
+fi
 try python -c 'import bentpipe as bp; print(bp.run(bp.Scenario.load("vsat")).flows)'
 # The whole package is there: every module can be found, and the types are published.
 try python -c 'import bentpipe.papers, bentpipe.studies, bentpipe.orbit, pathlib as p

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.pages.markdown import for_code_host, rendered
+from bentpipe.web.installed import MODULE
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -99,23 +100,20 @@ def families() -> list[dict[str, list[str]]]:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Makes a page of a code host one of the site."""
     text = spaced(inside(begun(for_code_host(markdown))))
-    live = LIVE.get(page.file.src_uri)
+    live = LIVE.get(page.file.src_uri) if MODULE.is_file() else None
     return text if live is None else after_title(text, live)
 
 
 def simulated() -> Iterator[tuple[str, str]]:
-    """The page that simulates, and the lab in it.
-
-    Raises:
-        ScenarioError: it is not compiled.
-    """
+    """The page that simulates, and the lab in it; nothing where `make site WEB=` has not compiled it."""
+    if not MODULE.is_file():
+        return
     sys.path.insert(0, str(ROOT / "scripts"))
     from lab_page import lab
 
     from bentpipe.web import page
-    from bentpipe.web.installed import MODULE
 
-    module = MODULE.read_bytes()  # `make site` has made it
+    module = MODULE.read_bytes()
     yield "simulator.html", page(module)
     yield "lab-in-the-browser.html", page(module, lab=lab())
 

@@ -86,9 +86,8 @@ class Lab:
 
     Attributes:
         text: its HTML. A button with `data-job` does the job of that number.
-        jobs: what buttons do: {"open": a scenario, "name": its name, "changes": [[key, value], ...]}, {"own":
-            the code of a controller}, or {"rows": cases, "columns": their keys, "seeds": runs of each}. A
-            case has keys and text, and "own" where the reader's controller takes its first flow.
+        jobs: what buttons do: {"open": a scenario, "name": its name, "changes": [[key, value], ...]}, or
+            {"rows": cases, "columns": their keys, "seeds": runs of each}. A case has keys and text.
     """
 
     text: Markup

@@ -5,7 +5,7 @@ const runCases = (button, job) => {
   const place = button.parentElement.nextElementSibling?.matches(".batch") ? button.parentElement.nextElementSibling : node("div", { className: "batch", role: "status" });
   button.parentElement.after(place);
   const requests = job.rows.flatMap(row => Array.from({ length: job.seeds }, (_, k) => ({
-    text: row.text, name: "case.toml", samples: 1, changes: [["seed", String(1 + k)], ...(row.own ? [["flow.0.cc", OWN_CC]] : [])],
+    text: row.text, name: "case.toml", samples: 1, changes: [["seed", String(1 + k)]],
   })));
   const stop = node("button", { type: "button" }, "Stop");
   const said = node("span", {}, `0 of ${requests.length} runs`);
@@ -32,7 +32,6 @@ if (known.lab) {
     if (button?.dataset.job) {
       const job = known.lab[+button.dataset.job];
       if (job.rows) { runCases(button, job); return; }
-      if (job.own !== undefined) { writeOwn(job.own); return; }
       base = { name: job.name, text: job.open };
       changes = new Map(job.changes);
       ask();

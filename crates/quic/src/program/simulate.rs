@@ -28,7 +28,9 @@ pub(crate) fn run(request: &Simulate) -> Result<(), Failure> {
         Amount::Bytes(bytes) => (Some(*bytes), PATIENCE),
         Amount::File(_) => return Err(wrong("no file is read in a simulation".to_owned())),
     };
-    let plan = scenario(&request.scenario, duration).map_err(wrong)?.resolve();
+    let mut scenario = scenario(&request.scenario, duration).map_err(wrong)?;
+    scenario.seed = request.seed.unwrap_or(scenario.seed);
+    let plan = scenario.resolve();
     let plan = plan.map_err(|why| wrong(why.to_string()))?;
     let flow = plan.flows.first().ok_or_else(|| wrong(format!("{file} has no flow, and so no path")))?;
     let ([forward], [reverse]) = (&flow.path[..], &flow.ack_path[..]) else {
@@ -44,7 +46,7 @@ pub(crate) fn run(request: &Simulate) -> Result<(), Failure> {
         bytes,
         duration: Span::from_secs(duration.as_secs_f64()),
         interval: Span::from_secs(sending.interval.as_secs_f64()),
-        seed: request.seed.unwrap_or(plan.seed),
+        seed: plan.seed,
     });
     let report = report.map_err(|why| Failure::Work(why.to_string()))?;
     let samples = report.samples.iter().map(|sample| {

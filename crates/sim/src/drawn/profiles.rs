@@ -1,5 +1,5 @@
-//! The constants of the model of a Starlink access link, by the drive that measured them. Units are those of the
-//! names; shares and ratios have none.
+//! The constants of the model of a Starlink access link, by the drive that measured them. Units are those of
+//! the names; shares and ratios have none.
 
 use serde::Serialize;
 
@@ -71,7 +71,8 @@ pub struct Profile {
     pub loss_up: Constant,
     /// Packets lost in an event, mean.
     pub loss_up_packets: Constant,
-    /// Buffer of the downlink over rate times `rtt_short_s`. Not identified, and tied to `share`: the low end belongs to a share of 1, the high end to 0.65.
+    /// Buffer of the downlink over rate times `rtt_short_s`. Not identified, and tied to `share`: the low end
+    /// belongs to a share of 1, the high end to 0.65.
     pub buffer_bdp: Constant,
     /// Share of the rate that TCP can get.
     pub share: Constant,
@@ -88,8 +89,8 @@ impl Profile {
 /// The profiles by name.
 pub const PROFILES: [(&str, Profile); 1] = [("car-2024", CAR_2024)];
 
-/// Starlink measurement of 27 May 2024, a car in Maine (docs/starlink.md, "The model"). Those marked "fit" are from
-/// `bentpipe study run starlink-model`, with 95 % intervals by a bootstrap over tests.
+/// Starlink measurement of 27 May 2024, a car in Maine (docs/starlink.md, "The model"). Those marked "fit"
+/// are from `bentpipe study run starlink-model`, with 95 % intervals by a bootstrap over tests.
 const CAR_2024: Profile = Profile {
     measured: "a car's dish in Maine, May 2024",
     rate_down_bps: Constant::new(246e6, 209e6, 264e6), // fit: 241 Mbit/s of payload, with heads of IP and UDP

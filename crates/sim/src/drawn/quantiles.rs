@@ -1,4 +1,5 @@
-//! Quantiles of the normal and of the gamma distribution, by `libm` alone, so that every machine has the same.
+//! Quantiles of the normal and of the gamma distribution, by `libm` alone, so that every machine has the
+//! same.
 
 /// Coefficients of a ratio of two polynomials, from the constant on; that of the denominator is 1.
 struct Ratio([f64; 8], [f64; 7]);
@@ -77,8 +78,8 @@ const TAIL: Ratio = Ratio(
     ],
 );
 
-/// The quantile of the standard normal distribution, for `p` above 0 and below 1 (M. J. Wichura, Algorithm AS 241: The
-/// Percentage Points of the Normal Distribution, Applied Statistics 37, 1988, PPND16).
+/// The quantile of the standard normal distribution, for `p` above 0 and below 1 (M. J. Wichura, Algorithm AS
+/// 241: The Percentage Points of the Normal Distribution, Applied Statistics 37, 1988, PPND16).
 pub(super) fn normal_quantile(p: f64) -> f64 {
     let q = p - 0.5;
     if q.abs() <= 0.425 {
@@ -89,9 +90,9 @@ pub(super) fn normal_quantile(p: f64) -> f64 {
     if q < 0.0 { -far } else { far }
 }
 
-/// The quantile of the gamma distribution with this shape and scale 1, for `p` above 0 and below 1, and shapes of 1
-/// and more: Newton's steps from the approximation of E. B. Wilson and M. M. Hilferty (The Distribution of Chi-Square,
-/// PNAS 17, 1931).
+/// The quantile of the gamma distribution with this shape and scale 1, for `p` above 0 and below 1, and
+/// shapes of 1 and more: Newton's steps from the approximation of E. B. Wilson and M. M. Hilferty (The
+/// Distribution of Chi-Square, PNAS 17, 1931).
 pub(super) fn gamma_quantile(shape: f64, p: f64) -> f64 {
     let part = 1.0 / (9.0 * shape);
     let root = 1.0 - part + normal_quantile(p) * libm::sqrt(part);
@@ -111,8 +112,9 @@ pub(super) fn gamma_quantile(shape: f64, p: f64) -> f64 {
     x
 }
 
-/// The distribution function at `x` less `p`: by the series of the incomplete gamma function, or beyond the mean by
-/// the continued fraction of the rest (NIST Digital Library of Mathematical Functions, 8.11.4 and 8.9.2).
+/// The distribution function at `x` less `p`: by the series of the incomplete gamma function, or beyond the
+/// mean by the continued fraction of the rest (NIST Digital Library of Mathematical Functions, 8.11.4 and
+/// 8.9.2).
 fn excess(shape: f64, x: f64, density: f64, p: f64) -> f64 {
     if x < shape + 1.0 {
         let (mut term, mut sum, mut n) = (1.0 / shape, 1.0 / shape, shape);

@@ -1,8 +1,8 @@
 //! A model of a Starlink access link: time lines drawn from what one drive measured.
 //!
-//! The link is reconfigured every 15 s. Each period has a level of the rate and a step of the delay. Within a period the
-//! rate has a course in half seconds, and noise below. Outages lose all packets. docs/starlink.md has the equations, their
-//! fit and the comparison with days that were not fitted.
+//! The link is reconfigured every 15 s. Each period has a level of the rate and a step of the delay. Within a
+//! period the rate has a course in half seconds, and noise below. Outages lose all packets. docs/starlink.md
+//! has the equations, their fit and the comparison with days that were not fitted.
 //!
 //! Rates are whole bits per second and delays whole microseconds.
 
@@ -31,7 +31,7 @@ const LEAST_LEVEL: f64 = 0.05;
 
 /// What has a stream of random numbers. Both directions of a link have the same outages and delays.
 #[derive(Clone, Copy)]
-enum Quantity {
+enum Drawn {
     Outage,
     DelayPeriod,
     DelaySlow,
@@ -51,12 +51,12 @@ struct LinkDraw {
 }
 
 impl LinkDraw {
-    fn uniform(&self, stream: Quantity, count: usize) -> Vec<f64> {
-        let of_direction = stream as u32 >= Quantity::Level as u32 && self.direction == Towards::Up;
+    fn uniform(&self, stream: Drawn, count: usize) -> Vec<f64> {
+        let of_direction = stream as u32 >= Drawn::Level as u32 && self.direction == Towards::Up;
         streams::uniform(self.seed, stream as u32 + if of_direction { 5 } else { 0 }, count)
     }
 
-    fn normal(&self, stream: Quantity, count: usize) -> Vec<f64> {
+    fn normal(&self, stream: Drawn, count: usize) -> Vec<f64> {
         self.uniform(stream, count).into_iter().map(normal_quantile).collect()
     }
 
@@ -66,14 +66,14 @@ impl LinkDraw {
         let periods = period(steps - 1) + 1;
         let slow = profile.level_slow.value;
         let kept = libm::exp(-PERIOD.secs() / SLOW_S);
-        let place = markov(&self.normal(Quantity::Slow, periods), kept);
-        let own = self.normal(Quantity::Level, periods);
+        let place = markov(&self.normal(Drawn::Slow, periods), kept);
+        let own = self.normal(Drawn::Level, periods);
         let z: Vec<f64> =
             place.iter().zip(&own).map(|(a, b)| libm::sqrt(slow) * a + libm::sqrt(1.0 - slow) * b).collect();
         let with_level = profile.course_level.value;
         let rest = libm::sqrt(1.0 - with_level * with_level);
         let cv: Vec<f64> = self
-            .normal(Quantity::Spread, periods)
+            .normal(Drawn::Spread, periods)
             .iter()
             .zip(&z)
             .map(|(own, z)| {
@@ -82,10 +82,9 @@ impl LinkDraw {
             })
             .collect();
         let each = (SLOT.0 / FINE.0) as usize;
-        let course =
-            markov(&self.normal(Quantity::Course, (steps - 1) / each + 1), profile.course_half.value);
+        let course = markov(&self.normal(Drawn::Course, (steps - 1) / each + 1), profile.course_half.value);
         let shape = 1.0 / (profile.noise_cv.value * profile.noise_cv.value);
-        let noise = self.uniform(Quantity::Noise, steps);
+        let noise = self.uniform(Drawn::Noise, steps);
         (0..steps)
             .map(|step| {
                 let now = period(step);
@@ -101,9 +100,9 @@ impl LinkDraw {
         let profile = self.profile;
         let each = (PING.0 / FINE.0) as usize;
         let pings = (steps - 1) / each + 2;
-        let by_period = self.normal(Quantity::DelayPeriod, period((pings - 1) * each) + 1);
-        let slow = markov(&self.normal(Quantity::DelaySlow, pings), libm::exp(-PING.secs() / RTT_SLOW_S));
-        let fast = self.normal(Quantity::DelayFast, pings);
+        let by_period = self.normal(Drawn::DelayPeriod, period((pings - 1) * each) + 1);
+        let slow = markov(&self.normal(Drawn::DelaySlow, pings), libm::exp(-PING.secs() / RTT_SLOW_S));
+        let fast = self.normal(Drawn::DelayFast, pings);
         let shares = [profile.rtt_period.value, profile.rtt_slow.value];
         let [p, s, f] = [shares[0], shares[1], 1.0 - shares[0] - shares[1]].map(libm::sqrt);
         let rtt: Vec<f64> = (0..pings)
@@ -162,7 +161,7 @@ impl DrawnLine {
 pub(super) fn outages(profile: &'static Profile, seed: u64, duration: Span) -> Vec<[Span; 2]> {
     let draw = LinkDraw { profile, direction: Towards::Down, seed };
     let count = 16 + (4.0 * duration.secs() / profile.outage_every_s.value) as usize;
-    let uniform = draw.uniform(Quantity::Outage, 2 * count);
+    let uniform = draw.uniform(Drawn::Outage, 2 * count);
     let ms = |s: f64| Span(libm::rint(s * 1e3) as u64 * 1_000_000);
     let (mut begin_s, mut found) = (0.0, Vec::<[Span; 2]>::new());
     for pair in uniform.chunks_exact(2) {

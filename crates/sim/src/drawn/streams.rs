@@ -1,9 +1,10 @@
-//! The random numbers of drawn time lines: those of numpy's `PCG64(SeedSequence(seed, spawn_key=(stream,)))`, which
-//! numpy promises not to change.
+//! The random numbers of drawn time lines: those of numpy's `PCG64(SeedSequence(seed, spawn_key=(stream,)))`,
+//! which numpy promises not to change.
 //!
-//! The generator is PCG XSL RR 128/64 (M. E. O'Neill, PCG: A Family of Simple Fast Space-Efficient Statistically Good
-//! Algorithms for Random Number Generation, HMC-CS-2014-0905). Its seed is spread by the hash of a seed sequence
-//! (M. E. O'Neill, Developing a seed_seq Alternative, 2015), with the constants and the pool of four words of numpy.
+//! The generator is PCG XSL RR 128/64 (M. E. O'Neill, PCG: A Family of Simple Fast Space-Efficient
+//! Statistically Good Algorithms for Random Number Generation, HMC-CS-2014-0905). Its seed is spread by the
+//! hash of a seed sequence (M. E. O'Neill, Developing a seed_seq Alternative, 2015), with the constants and
+//! the pool of four words of numpy.
 
 use rand_core::Rng;
 use rand_pcg::Lcg128Xsl64;
