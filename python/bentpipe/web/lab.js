@@ -16,7 +16,7 @@ const runCases = (button, job) => {
     progress: done => { said.textContent = `${done} of ${requests.length} runs`; },
     failed: message => end(node("pre", { className: "banner bad" }, message)),
     done: answers => {
-      const rows = job.rows.map((row, i) => [...job.columns.map(key => row.keys[key]), ...seedCells(answers.slice(i * job.seeds, (i + 1) * job.seeds).map(one => one.report.flows[0]))]);
+      const rows = job.rows.map((row, i) => [...job.columns.map(key => row.keys[key]), ...seedCells(answers.slice(i * job.seeds, (i + 1) * job.seeds).map(one => eachOnce(one.report.flows)[0]))]);
       const empty = CASE_HEADS.map((_, i) => i).filter(i => rows.every(row => row[job.columns.length + i] === "-")).map(i => i + job.columns.length);
       const kept = row => row.filter((_, i) => !empty.includes(i));
       end(table(kept([...job.columns.map(key => ({ cc: "Algorithm", rate: "Loss rate", relay: "Proxy" })[key] ?? key), ...CASE_HEADS]), [["", rows.map(kept)]]));

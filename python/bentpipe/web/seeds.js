@@ -5,7 +5,7 @@ const seedCells = flows => [
   spread(flows.map(flow => flow.sent_packets ? 100 * flow.retransmitted_packets / flow.sent_packets : null), 100), spread(flows.map(flow => flow.timeouts)), spread(flows.map(flow => flow.completion_s)),
 ];
 const jainOf = report => {
-  const goodputs = report.flows.filter(flow => !flow.half).map(flow => flow.goodput_bps), sum = goodputs.reduce((a, b) => a + b, 0), squares = goodputs.reduce((a, b) => a + b * b, 0);
+  const goodputs = eachOnce(report.flows).map(flow => flow.goodput_bps), sum = goodputs.reduce((a, b) => a + b, 0), squares = goodputs.reduce((a, b) => a + b * b, 0);
   return goodputs.length > 1 && squares ? sum * sum / goodputs.length / squares : null;
 };
 let seedPool = null;
