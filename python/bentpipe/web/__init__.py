@@ -20,7 +20,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from bentpipe.pages.page import blocks, framed, own
 from bentpipe.presets.shipped import shipped
 from bentpipe.registry import controllers, queues
 from bentpipe.stats.sample import quantile_of_t
@@ -102,6 +101,8 @@ def page(module: bytes, first: FirstScenario | None = None, lab: Lab | None = No
         first: the scenario that it opens with.
         lab: the exercise beside it.
     """
+    from bentpipe.pages.page import blocks, framed, own  # jinja2, which the list of verbs does without
+
     sheets = "".join(own(f"templates/{name}.css") for name in ("page", "badge", "table", "chart"))
     scripts = [own("uplot/uPlot.iife.min.js"), own("templates/chart.js"), _script(lab)]
     text = framed(

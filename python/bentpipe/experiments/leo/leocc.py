@@ -137,7 +137,8 @@ class Drawn:
                 {"kind": "outage", "from": f"{begin * 1e3:.0f} ms", "to": f"{end * 1e3:.0f} ms"}
                 for begin, end in found.outages
             ]
-            way["loss"] = [way["loss"], *lost]
+            own = way["loss"]
+            way["loss"] = [*([own] if isinstance(own, Mapping) else own), *lost]
             way["nominal"] = found.nominal
             way["timeline"] = str(_written(frame, folder, f"constant-{name}-{seed}"))
         return bp.Scenario.from_dict(table)
