@@ -155,7 +155,7 @@ web-check: web ## the page's simulator against this one, bit for bit on shipped 
 	$(BIN)/python scripts/random_scenarios.py out/web/random 300
 	target/release/bits $(BITS) >out/web/native.txt & node crates/web/bits.mjs $(MODULE) $(BITS) >out/web/wasm.txt && wait $$!
 	cmp out/web/native.txt out/web/wasm.txt && echo "$$(wc -l <out/web/wasm.txt) scenarios, the same in every bit"
-	$(BIN)/python -m pytest python/tests/test_web.py
+	$(BIN)/python -m pytest python/tests/test_web.py python/tests/test_web_lab.py
 
 site: $(if $(WEB),web,setup) .venv/.docs ## the documentation as pages that are read without a server; runs the notebooks (out/site/index.html)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)

@@ -28,6 +28,7 @@ from md import DOCS, ROOT
 
 from bentpipe.comparison import base_and_model, flow_name
 from bentpipe.files import replace_text
+from bentpipe.pages.markdown import PAGE_WORDS
 from bentpipe.plain import document
 from bentpipe.registry import find
 from bentpipe.source import Source
@@ -44,7 +45,6 @@ This part takes Python and an installation of Bentpipe; its text is docs/lab.md.
 """
 _AXES = re.compile(r"^seeds = [^\n]*\n|\n*^\[vary\]\n.*", re.MULTILINE | re.DOTALL)
 _QUESTION = re.compile(r"\*\*(\d\.\d)\*\*")
-_WORDS = re.compile(r"<!-- page\n(.*?)\n?-->", re.DOTALL)
 
 
 @dataclass
@@ -67,7 +67,9 @@ class Writer:
 
     def html(self, text: str) -> Iterator[str]:
         """The parts of the page."""
-        yield from self._parts(_WORDS.sub(lambda found: f"<!-- page {json.dumps(found[1])} -->", text))
+        yield from self._parts(
+            PAGE_WORDS.sub(lambda found: f"<!-- page {json.dumps(found[1])} -->\n\n", text)
+        )
         yield self.asked(None)
 
     def _parts(self, text: str) -> Iterator[str]:

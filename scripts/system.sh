@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Looks for what pip and cargo cannot install: a C compiler, Rust, Python's venv module, ns-2 and tshark for
-# the witness tests, node for the simulator of the page, valgrind for counting instructions, Chromium for looking at pages, ping for the emulator,
-# and what builds and tests the kernel's datapath.
-# As root on Debian it installs what is missing; otherwise it names it. Prints nothing
-# when nothing is missing.
+# the witness tests, node for the simulator of the page, valgrind for counting instructions, Chromium for
+# looking at pages, ping for the emulator, and what builds and tests the kernel's datapath. A Debian without
+# Rust gets one that is unpacked and not installed.
+# As root on Debian it installs what is missing; otherwise it names it. Prints nothing when nothing is missing.
 set -euo pipefail
 
 rust_wanted=1.88

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -80,22 +80,6 @@ class Source:
         """
         table = self.raw()
         return document(table) if self._content.lstrip().startswith("{") else self._content
-
-    def named_files(self) -> list[str]:
-        """The names of files as the scenario writes them."""
-
-        def found(value: Any, key: str) -> Iterator[str]:
-            match value:
-                case str() if key in FILE_KEYS:
-                    yield value
-                case dict():
-                    for name, inner in value.items():
-                        yield from found(inner, name)
-                case list():
-                    for inner in value:
-                        yield from found(inner, key)
-
-        return list(dict.fromkeys(found(self.raw(), "")))
 
     def raw(self) -> dict[str, Any]:
         """The table as it is written, not checked.

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+PAGE_WORDS = re.compile(r"<!-- page\n(.*?)\n-->\n\n", re.DOTALL)
+"""A comment with the words of a page in a browser, in place of the block that follows."""
+
 
 def cell(text: str) -> str:
     """`text` as one cell of a table."""
@@ -34,7 +37,7 @@ def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], *, spaced: boo
 
 def for_code_host(text: str) -> str:
     """A page of docs/ without the words that are only for its form in a browser (scripts/lab_page.py)."""
-    return re.sub(r"<!-- page\n.*?-->\n\n", "", text, flags=re.DOTALL)
+    return PAGE_WORDS.sub("", text)
 
 
 def texts(heads: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from bentpipe import _core, foreign, terminal
 from bentpipe.files import Kind, check_kind, replace_text
 from bentpipe.source import Source
+from bentpipe.sweeps.fingerprint import named_files
 from bentpipe.web import FirstScenario, page
 
 MODULE = Path(__file__).with_name("bentpipe.wasm")
@@ -52,7 +53,7 @@ def first(given: str | Path) -> FirstScenario:
     source = Source(given)
     source.load()
     beside = {}
-    for name in source.named_files():
+    for name in named_files(source.raw()):
         place = source.folder / name
         if place.suffix == ".parquet":
             raise _core.ScenarioError(

@@ -2,27 +2,17 @@
 const CASE_HEADS = SEED_HEADS.slice(1);
 // All cases with all seeds, on all processors. The first flow of each run is in the table, as in `bentpipe compare`.
 const runCases = (button, job) => {
-  const place = button.parentElement.nextElementSibling?.matches(".batch") ? button.parentElement.nextElementSibling : node("div", { className: "batch", role: "status" });
+  const place = button.parentElement.nextElementSibling?.matches(".batch") ? button.parentElement.nextElementSibling : node("div", { className: "batch" });
   button.parentElement.after(place);
   const requests = job.rows.flatMap(row => Array.from({ length: job.seeds }, (_, k) => ({
     text: row.text, name: "case.toml", samples: 1, changes: [["seed", String(1 + k)]],
   })));
-  const stop = node("button", { type: "button" }, "Stop");
-  const said = node("span", {}, `0 of ${requests.length} runs`);
-  place.replaceChildren(said, " ", stop);
-  button.disabled = true;
-  const end = what => { button.disabled = false; if (what) place.replaceChildren(what); };
-  const pool = runMany(requests, {
-    progress: done => { said.textContent = `${done} of ${requests.length} runs`; },
-    failed: message => end(node("pre", { className: "banner bad" }, message)),
-    done: answers => {
-      const rows = job.rows.map((row, i) => [...job.columns.map(key => row.keys[key]), ...seedCells(answers.slice(i * job.seeds, (i + 1) * job.seeds).map(one => eachOnce(one.report.flows)[0]))]);
-      const empty = CASE_HEADS.map((_, i) => i).filter(i => rows.every(row => row[job.columns.length + i] === "-")).map(i => i + job.columns.length);
-      const kept = row => row.filter((_, i) => !empty.includes(i));
-      end(table(kept([...job.columns.map(key => ({ cc: "Algorithm", rate: "Loss rate", relay: "Proxy" })[key] ?? key), ...CASE_HEADS]), [["", rows.map(kept)]]));
-    },
+  runInto(place, button, requests, reports => {
+    const rows = job.rows.map((row, i) => [...job.columns.map(key => row.keys[key]), ...seedCells(reports.slice(i * job.seeds, (i + 1) * job.seeds).map(report => eachOnce(report.flows)[0]))]);
+    const empty = CASE_HEADS.map((_, i) => i + job.columns.length).filter(i => rows.every(row => row[i] === "-"));
+    const kept = row => row.filter((_, i) => !empty.includes(i));
+    return [table(kept([...job.columns.map(key => ({ cc: "Algorithm", rate: "Loss rate", relay: "Proxy" })[key] ?? key), ...CASE_HEADS]), [["", rows.map(kept)]])];
   });
-  stop.addEventListener("click", () => { pool.stop(); end(node("p", { className: "soft" }, "Stopped.")); });
 };
 
 if (known.lab) {

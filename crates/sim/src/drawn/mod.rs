@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use profiles::{Constant, PROFILES, Profile};
-pub use starlink::{PERIOD, PHASE, SLOT};
+pub use starlink::{PERIOD, PHASE};
 
 use crate::scenario::table::keys;
 use crate::scenario::units::{BitRate, Duration};
@@ -92,11 +92,13 @@ impl DrawnTimeline {
         }
     }
 
-    /// The share of the rate, or why it is none.
-    pub(crate) fn checked_share(&self) -> Result<f64, String> {
-        match self.share.unwrap_or(1.0) {
-            share if share > 0.0 && share <= 1.0 => Ok(share),
-            share => Err(format!("{share} is not a number above 0, and at most 1")),
+    /// Says why the share of the rate is none.
+    pub(crate) fn check_share(&self) -> Result<(), String> {
+        match self.share {
+            Some(share) if !(share > 0.0 && share <= 1.0) => {
+                Err(format!("{share} is not a number above 0, and at most 1"))
+            }
+            _ => Ok(()),
         }
     }
 

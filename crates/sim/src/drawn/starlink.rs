@@ -17,7 +17,7 @@ pub const PERIOD: Span = Span(15_000_000_000);
 /// The first second after a full minute that has a reconfiguration: 12, 27, 42 and 57.
 pub const PHASE: Span = Span(12_000_000_000);
 /// Steps of the course of the rate.
-pub const SLOT: Span = Span(500_000_000);
+const SLOT: Span = Span(500_000_000);
 /// Steps of the noise of the rate.
 const FINE: Span = Span(50_000_000);
 /// Steps of the delay.

@@ -192,7 +192,7 @@ impl Work<'_> {
     /// The line that is drawn for the seed of the run.
     fn draw(&self, drawn: &DrawnTimeline, key: &Key) -> Result<TimeTable, Error> {
         let (seed, duration) = (self.scenario.seed, self.scenario.duration.0);
-        drawn.checked_share().map_err(|message| self.error(&key.with("share"), message))?;
+        drawn.check_share().map_err(|message| self.error(&key.with("share"), message))?;
         if duration > LONGEST {
             let message = format!("{} is too long; at most a day is drawn", self.scenario.duration);
             return Err(self.error(&Key::of(["duration"]), message));
