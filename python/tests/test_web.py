@@ -147,7 +147,7 @@ def moved(label: str, value: int) -> str:
 class TestInChromium:
     """The page as a reader has it."""
 
-    @pytest.mark.parametrize("width", [1280, 390])
+    @pytest.mark.parametrize("width", [1280, 768, 390])
     @pytest.mark.parametrize("dark", [False, True])
     def test_it_fits_and_loads_nothing(self, window: browser.Browser, width: int, *, dark: bool) -> None:
         for fragment in ("", "#scenario=leo", "#scenario=geo-leo-multipath"):
