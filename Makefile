@@ -91,7 +91,6 @@ lint-rust:
 # folder of scripts is looked at by itself, as two of them have a __main__.py.
 lint-python:
 	$(BIN)/ruff check .
-	$(BIN)/python scripts/english.py
 	$(BIN)/mypy
 	for folder in scripts scripts/oracle scripts/emulators; do MYPYPATH=scripts $(BIN)/mypy $$folder/*.py; done
 	$(FEATURES) $(BIN)/python -m mypy.stubtest bentpipe._core --ignore-unused-allowlist \
