@@ -7,9 +7,10 @@ import functools
 import os
 import pty
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import browser
 import pytest
 import typer.testing
 from typer.main import get_command
@@ -83,3 +84,10 @@ def on_a_terminal() -> Callable[[Sequence[str], Mapping[str, str]], tuple[int, b
         return process.returncode, said
 
     return run
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Browser]:
+    """A window of Chromium."""
+    with browser.browser(tmp_path_factory.mktemp("chromium")) as opened:
+        yield opened

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import time
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import browser
 import pytest
+from web_page import after, moved, needs_chromium, needs_page, opened, text_of, until
 
 import bentpipe as bp
 from bentpipe import web
@@ -20,11 +19,7 @@ from bentpipe.registry import SCENARIOS, shipped_files
 from bentpipe.web import installed
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "out" / "web" / "bentpipe.html"
 NODE = shutil.which("node")
-
-needs_page = pytest.mark.skipif(not PAGE.is_file(), reason="needs out/web/bentpipe.html; run make web")
-needs_chromium = pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium, which is not here")
 
 
 def test_the_page_lists_every_scenario_that_it_can_run_with_its_files() -> None:
@@ -97,49 +92,6 @@ def test_a_run_in_the_page_has_the_report_of_the_command_line(name: str) -> None
     ours = dict(bp.run(name).json)
     assert report.pop("wall_s") == 0 and ours.pop("wall_s") >= 0
     assert report == {key: ours[key] for key in report}
-
-
-@pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Browser]:
-    with browser.browser(tmp_path_factory.mktemp("chromium")) as opened:
-        yield opened
-
-
-def opened(window: browser.Browser, fragment: str = "", width: int = 1280, *, dark: bool = False) -> None:
-    """Opens the page, and waits for its first run or its first message."""
-    window.open("about:blank")
-    window.open(PAGE.as_uri() + fragment, width, dark=dark)
-    until(window, "document.body.dataset.runs || !document.getElementById('wrong').hidden")
-
-
-def until(window: browser.Browser, condition: str) -> None:
-    end = time.monotonic() + 60
-    while not window.run(condition):
-        assert time.monotonic() < end, condition
-        time.sleep(0.05)
-
-
-def after(window: browser.Browser, code: str) -> None:
-    """Does something on the page, and waits for the run that follows."""
-    runs = window.run("document.body.dataset.runs")
-    window.run(code)
-    until(window, f"(document.body.dataset.runs ?? null) !== {json.dumps(runs)}")
-
-
-def text_of(window: browser.Browser, name: str) -> str:
-    what = "value" if name == "text" else "textContent"
-    found: str = window.run(f"document.getElementById('{name}').{what}")
-    return found
-
-
-def moved(label: str, value: int) -> str:
-    """Moves the first slider with this label."""
-    return f"""(() => {{
-      const rows = [...document.querySelectorAll(".slider")];
-      const input = rows.find(row => row.textContent.startsWith({label!r})).querySelector("input");
-      input.value = {value};
-      input.dispatchEvent(new Event("input"));
-    }})()"""
 
 
 @needs_page

@@ -12,7 +12,7 @@ from typing import Any
 import browser
 import polars as pl
 import pytest
-from test_web import PAGE, needs_chromium, needs_page, opened, until
+from web_page import PAGE, needs_chromium, needs_page, opened, until
 
 import bentpipe as bp
 from bentpipe import stats

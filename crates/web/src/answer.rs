@@ -3,7 +3,7 @@
 use bentpipe_cc::Span;
 use bentpipe_sim::plan::RecordPlan;
 use bentpipe_sim::record::{FlowTrace, LinkTrace, Outcome, Report};
-use bentpipe_sim::{Scenario, Watch, no_supply, run};
+use bentpipe_sim::{Scenario, Supply, Watch, run};
 use serde::{Deserialize, Serialize};
 
 use crate::edit::{Change, edited};
@@ -61,7 +61,7 @@ impl Answer {
 
     /// Changes the scenario, runs it, and gives the samples of the run as columns. What the scenario itself
     /// records is left out, which changes no result.
-    pub fn to(request: &Request, watch: &mut Watch<'_>) -> (Self, Vec<f64>) {
+    pub fn to(request: &Request, supply: &mut Supply<'_>, watch: &mut Watch<'_>) -> (Self, Vec<f64>) {
         let text = match edited(&request.text, &request.changes) {
             Ok(text) => text,
             Err(message) => return (Self::wrong(&request.text, vec![message]), Vec::new()),
@@ -85,7 +85,7 @@ impl Answer {
             transfers: false,
             probes: false,
         });
-        match run(&plan, &mut no_supply, watch) {
+        match run(&plan, supply, watch) {
             Ok(outcome) => {
                 let (flows, links) = (outcome.flows.trace(), outcome.links.trace());
                 answer.rows = [flows.t_s.len(), links.t_s.len()];

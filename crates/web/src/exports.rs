@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 
 use crate::answer::{Answer, Request};
+use crate::own::Page;
 use crate::{bits, files};
 
 thread_local! {
@@ -23,6 +24,16 @@ mod page {
         pub(super) fn panicked(at: *const u8, len: usize);
         /// Learns what part of the run is done, from 0 to 1.
         pub(super) fn progress(part: f64);
+        /// [`Page::make`](crate::own::Page): the texts in UTF-8. Below 0 there is no such class.
+        pub(super) fn make(
+            class: *const u8,
+            class_len: usize,
+            flow: *const u8,
+            flow_len: usize,
+            numbers: *mut f64,
+        ) -> i32;
+        /// [`Page::call`](crate::own::Page).
+        pub(super) fn call(number: u32, call: u32, numbers: *mut f64);
     }
 }
 
@@ -73,7 +84,9 @@ pub extern "C" fn give_file() {
 #[unsafe(no_mangle)]
 pub extern "C" fn simulate() -> usize {
     let (answer, columns) = match serde_json::from_slice::<Request>(&INPUT.take()) {
-        Ok(request) => Answer::to(&request, &mut watch),
+        Ok(request) => {
+            Answer::to(&request, &mut |class, flow, start| OWN.supply(class, flow, start), &mut watch)
+        }
         Err(error) => (Answer::wrong("", vec![format!("the request of the page: {error}")]), Vec::new()),
     };
     COLUMNS.set(columns);
@@ -105,6 +118,25 @@ fn watch(part: f64) -> bool {
     _ = part;
     true
 }
+
+#[cfg(target_family = "wasm")]
+const OWN: Page = Page {
+    make: |class, flow, numbers| {
+        // SAFETY: the page reads the texts and writes as many numbers during the call, and calls nothing here.
+        let number = unsafe {
+            page::make(class.as_ptr(), class.len(), flow.as_ptr(), flow.len(), numbers.as_mut_ptr())
+        };
+        number.try_into().ok()
+    },
+    call: |number, call, numbers| {
+        // SAFETY: as above.
+        unsafe { page::call(number, call as u32, numbers.as_mut_ptr()) }
+    },
+};
+
+/// Without a page there are no classes.
+#[cfg(not(target_family = "wasm"))]
+const OWN: Page = Page { make: |_, _, _| None, call: |_, _, _| () };
 
 #[cfg(test)]
 mod tests {

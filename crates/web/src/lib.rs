@@ -3,7 +3,8 @@
 //! [`exports`] has the functions that a page calls. They pass bytes through one buffer each way, so that no
 //! generated glue is needed. The others are ordinary Rust, and tests call them on any machine: [`answer`]
 //! runs a scenario, [`edit`] changes values in its text and keeps the rest, [`files`] holds the files that
-//! scenarios name, and [`bits`] turns a run into text that is equal for equal runs.
+//! scenarios name, [`own`] calls the controllers that the page has, and [`bits`] turns a run into text that is
+//! equal for equal runs.
 //!
 //! `make web` compiles it for `wasm32-unknown-unknown` and puts it into one HTML file
 //! (`python/bentpipe/web`).
@@ -14,3 +15,4 @@ pub mod edit;
 pub mod exports;
 pub mod files;
 mod outline;
+pub mod own;

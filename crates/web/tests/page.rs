@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-use bentpipe_sim::Scenario;
+use bentpipe_sim::{Scenario, no_supply};
 use bentpipe_web::answer::{Answer, FLOW_COLUMNS, LINK_COLUMNS, Request};
 use bentpipe_web::edit::edited;
 use bentpipe_web::files;
@@ -27,7 +27,7 @@ fn answer_to(text: &str, changes: &[(&str, &str)]) -> (serde_json::Value, usize)
         "text": text, "name": "a.toml", "changes": changes, "samples": 20
     }))
     .expect("a request");
-    let (answer, columns) = Answer::to(&request, &mut |_| true);
+    let (answer, columns) = Answer::to(&request, &mut no_supply, &mut |_| true);
     (serde_json::to_value(&answer).expect("JSON"), columns.len())
 }
 

@@ -1,7 +1,7 @@
 """The page in which the simulator runs in a browser: one HTML file that is opened without a server.
 
 The file holds the simulator as WebAssembly (`crates/web`), the shipped scenarios with their files, the lists
-of controllers and queues, and the charts of all other pages. `PARTS` are the page, `worker.js` the thread in
+of controllers and queues, and the charts of all other pages. `PARTS` are the page, `WORKER` the threads in
 which it simulates. `make web` compiles the module and writes the page.
 """
 
@@ -38,7 +38,9 @@ PARTS = (
     "parts",
     "numbers",
     "state",
+    "own",
     "link",
+    "thread",
     "run",
     "pool",
     "answer",
@@ -54,6 +56,9 @@ PARTS = (
     "scenarios",
     "page",
 )
+
+#: The scripts of the threads in which it simulates, likewise. Code of the user follows them.
+WORKER = ("calls", "worker")
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,7 @@ def page(module: bytes, first: FirstScenario | None = None, lab: Lab | None = No
         # Ours, and none ends an element of the page.
         style=Markup(sheets + own("uplot/uPlot.min.css") + _own("page.css")),
         script=Markup("\n".join(scripts)),
-        worker=Markup(_own("worker.js")),
+        worker=Markup("".join(_own(f"{part}.js") for part in WORKER)),
         known=_packed(
             json.dumps(
                 known(first) | ({} if lab is None else {"lab": lab.jobs}), separators=(",", ":")

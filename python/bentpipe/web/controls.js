@@ -3,7 +3,7 @@ let shape = "";
 const arrange = answer => {
   const { tree } = answer;
   if (typeof tree?.link !== "object" || !Array.isArray(tree.flow)) return;
-  const form = JSON.stringify([base.name, Object.keys(tree.link), tree.flow.map((flow, i) => [flow.name, flow.traffic?.kind, ccOf(answer, i)?.name])]);
+  const form = JSON.stringify([base.name, ownClasses(), Object.keys(tree.link), tree.flow.map((flow, i) => [flow.name, flow.traffic?.kind, ccOf(answer, i)?.name])]);
   if (form !== shape) {
     shape = form;
     shows = [];

@@ -1,5 +1,8 @@
 // The controls of a flow, and a flow that is added.
-const ccOf = (answer, i) => { const cc = answer.tree.flow[i].cc; return cc === undefined ? null : typeof cc === "string" ? { name: cc.toLowerCase() } : { ...cc, name: String(cc.name).toLowerCase() }; };
+const ccOf = (answer, i) => {
+  const { cc } = answer.tree.flow[i], named = name => isOwn(name) ? name : String(name).toLowerCase();
+  return cc === undefined ? null : typeof cc === "string" ? { name: named(cc) } : { ...cc, name: named(cc.name) };
+};
 const toml = value => typeof value === "string" ? JSON.stringify(value) : String(value);
 const setCc = (i, cc) => {
   const given = Object.entries(cc).filter(([key]) => key !== "name");
@@ -30,10 +33,12 @@ const flowControls = (answer, i) => {
   less.addEventListener("click", () => remove(`flow.${i}`));
   const head = node("h3", {}, flow.name ?? `Flow ${i + 1}`, less);
   if (!cc) return node("div", { className: "flow" }, head, node("p", { className: "soft small" }, `${flow.traffic?.kind ?? "traffic"} without a controller`));
-  const select = node("select", { "aria-label": `Controller of flow ${i + 1}` }, ...[...controllers.values()].sort((a, b) => a.label.localeCompare(b.label)).map(one => node("option", { value: one.id }, one.label)));
+  const listed = [...controllers.values()].sort((a, b) => a.label.localeCompare(b.label)).map(one => node("option", { value: one.id }, one.label));
+  const mine = ownClasses().map(name => node("option", { value: OWN + name }, ownLabel(OWN + name)));
+  const select = node("select", { "aria-label": `Controller of flow ${i + 1}` }, ...listed, ...(mine.length ? [node("optgroup", { label: "Your own, from the code below" }, ...mine)] : []));
   const about = node("p", { className: "soft small" }), { params = [] } = controllers.get(cc.name) ?? {};
   select.addEventListener("change", () => setCc(i, { name: select.value }));
-  shows.push(now => { const id = ccOf(now, i)?.name; select.value = id; about.textContent = controllers.get(id)?.about ?? ""; });
+  shows.push(now => { const id = ccOf(now, i)?.name; select.value = id; about.textContent = isOwn(id) ? "Your code below, “A controller of your own”." : controllers.get(id)?.about ?? ""; });
   const inside = [head, select, about];
   if (params.length) inside.push(node("details", { className: "params" }, node("summary", {}, params.length === 1 ? "1 parameter" : `${params.length} parameters`), ...params.map(param => paramField(i, param))));
   if (!flow.traffic || flow.traffic.kind === "bulk")

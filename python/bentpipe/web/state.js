@@ -10,10 +10,6 @@ const change = (key, value) => {
 
 // Another text takes the place of the text and its changes.
 const rewrite = (name, text) => { base = { name, text }; changes = new Map(); ask(); };
-// The module removes an item, and what it answers is the new text.
-const remove = key => {
-  const request = { text: base.text, name: `${base.name}.toml`, changes: [...changes, [key, null]], samples: SAMPLES };
-  waiting = { request, asked: performance.now(), keeps: true };
-  next();
-};
+// Removes an item of the text.
+const remove = key => ask([[key, null]]);
 const choose = name => rewrite(name, scenarios.get(name).text);

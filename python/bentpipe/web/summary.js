@@ -19,8 +19,8 @@ const dash = value => value === null || value === undefined ? "-" : value;
 const LIMITED = { handshake: "handshake", cwnd: "cwnd", rwnd: "receive window", app: "no data", pacing: "pacing", recovery: "recovery", timeout: "timeout" };
 const limits = shares => Object.entries(shares).sort(([, a], [, b]) => b - a).slice(0, 2).filter(([, part]) => part >= 0.005).map(([what, part]) => `${LIMITED[what] ?? what} ${Math.round(100 * part)} %`).join(", ") || "-";
 const flowRows = (run, before) => run.report.flows.map(flow => {
-  const id = controllers.get(flow.cc), sent = flow.sent_packets;
-  return [flow.name + (before ? ", kept" : ""), id?.label ?? flow.cc, digits(flow.goodput_bps / 1e6), dash(flow.rtt_p50_s && digits(flow.rtt_p50_s * 1e3)),
+  const sent = flow.sent_packets;
+  return [flow.name + (before ? ", kept" : ""), ownLabel(flow.cc), digits(flow.goodput_bps / 1e6), dash(flow.rtt_p50_s && digits(flow.rtt_p50_s * 1e3)),
     dash(flow.rtt_p95_s && digits(flow.rtt_p95_s * 1e3)), sent ? digits(100 * flow.retransmitted_packets / sent) : "-", String(flow.timeouts), limits(flow.limited), dash(flow.completion_s && time(flow.completion_s))];
 });
 const linkRows = (run, before) => run.report.links.map(link => [`${link.name}/${link.direction}${before ? ", kept" : ""}`, rate(link.rate_bps), digits(100 * link.utilisation),

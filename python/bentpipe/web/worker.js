@@ -1,19 +1,20 @@
-"use strict";
 // The thread of the page in which a scenario is simulated (crates/web/src/exports.rs has the functions).
 (() => {
   const read = new TextDecoder(), write = new TextEncoder();
-  let c, told = 0;
+  let c, told = 0, reached = 0;
   const bytes = (at, length) => new Uint8Array(c.memory.buffer, at, length);
   const give = content => bytes(c.input(content.length), content.length).set(content);
+  const tell = () => {
+    const now = performance.now();
+    if (now - told < 200) return;
+    told = now;
+    postMessage({ part: reached });
+  };
   const imports = {
     page: {
       panicked(at, length) { throw new Error(`the simulator has failed: ${read.decode(bytes(at, length))}`); },
-      progress(part) {
-        const now = performance.now();
-        if (now - told < 200) return;
-        told = now;
-        postMessage({ part });
-      },
+      progress(part) { reached = part; tell(); },
+      ...ownControllers.imports(() => c.memory, tell),
     },
   };
 
@@ -28,6 +29,8 @@
 
   const simulate = ({ id, request }) => {
     const began = told = performance.now();
+    reached = 0;
+    ownControllers.forget();
     give(write.encode(JSON.stringify(request)));
     const size = c.simulate(), answer = JSON.parse(read.decode(bytes(c.output(), size))), length = c.columns_len();
     const columns = new Float64Array(c.memory.buffer, c.columns(), length).slice();

@@ -18,7 +18,7 @@ use crate::resolve::relations::Relations;
 use crate::resolve::relay::{self, FlowPart};
 use crate::resolve::subflows;
 use crate::resolve::time_lines::Course;
-use crate::resolve::work::{MAX_FLOWS, SUPPLIED, Work, name_of};
+use crate::resolve::work::{MAX_FLOWS, Work, name_of, supplied};
 use crate::resolve::workload;
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::Duration;
@@ -291,7 +291,7 @@ fn controller(
     } else {
         name
     };
-    if let Some(supplied) = cc.name.strip_prefix(SUPPLIED) {
+    if let Some(supplied) = supplied(&cc.name) {
         if supplied.is_empty() {
             return Err(work.error(&name, "a controller's key is missing; write e.g. \"python:mine\""));
         }

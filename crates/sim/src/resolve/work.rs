@@ -18,8 +18,14 @@ pub(crate) struct Work<'a> {
     pub(super) instants: BTreeMap<String, Arc<[u64]>>,
 }
 
-/// The prefix of a Python controller's name in a scenario.
-pub(crate) const SUPPLIED: &str = "python:";
+/// The prefixes of the name of a controller that the caller of a run supplies: a class in Python, or one in
+/// JavaScript in the page in which the simulator runs.
+const SUPPLIED: [&str; 2] = ["python:", "javascript:"];
+
+/// The key of a controller that the caller of a run supplies; none if `name` is that of another.
+pub(crate) fn supplied(name: &str) -> Option<&str> {
+    SUPPLIED.iter().find_map(|prefix| name.strip_prefix(prefix))
+}
 
 /// The name of a flow in messages.
 pub(super) fn name_of(flow: &Flow) -> &str {
@@ -30,7 +36,7 @@ pub(super) fn name_of(flow: &Flow) -> &str {
 pub(super) fn default_name(flow: &Flow) -> &str {
     match (&flow.cc, &flow.traffic) {
         (_, Some(traffic)) if traffic.is_datagrams() => traffic.kind(),
-        (Some(cc), _) => cc.name.strip_prefix(SUPPLIED).unwrap_or(&cc.name),
+        (Some(cc), _) => supplied(&cc.name).unwrap_or(&cc.name),
         (None, _) => "flow",
     }
 }

@@ -11,8 +11,8 @@ pub(crate) const NAMES_KEYWORD: &str = "x-names";
 /// Its value where these are the congestion controllers.
 pub(crate) const CONTROLLERS: &str = "controllers";
 
-/// A congestion controller: a name, or a table of name and parameters. `python:KEY` names one that the caller
-/// supplies.
+/// A congestion controller: a name, or a table of name and parameters. `python:KEY` and `javascript:KEY` name
+/// one that the caller supplies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "CcForm", into = "CcForm")]
 pub struct Cc {

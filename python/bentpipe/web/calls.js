@@ -1,0 +1,86 @@
+"use strict";
+// Controllers that the user writes, in the thread of the simulator: their base class, and calls of their methods.
+// docs/own-controller.md has the names and the units, crates/web/src/own.rs the other side.
+class Controller {
+  constructor(mss, initial_window) { Object.assign(this, { mss, cwnd: initial_window, ssthresh: Infinity, pacing_rate: null }); }
+}
+const ownControllers = (() => {
+  const FLOW = ["now_s", "mss", "in_flight", "delivered", "lost", "rtt_s", "rtt_min_s", "srtt_s", "rttvar_s", "round", "phase", "cwnd_limited", "reduced", "rwnd"];
+  const ACK = ["acks", "acked", "lost", "uncounted", "ce", "round_end", "rtt_s", "rtt_min_s", "rtt_max_s", "rate", "app_limited"];
+  const REPORT = 3 + FLOW.length, PHASES = ["open", "recovery", "loss"], FLAGS = new Set(["cwnd_limited", "reduced", "round_end", "app_limited"]);
+  // In the order of `Call`: the method, and its second argument, or the names of its numbers.
+  const CALLS = [["on_ack", ACK], ["on_congestion", "loss"], ["on_congestion", "ecn"], ["on_congestion", "timeout"], ["on_undo"],
+    ["on_life", "idle_restart"], ["on_life", "recovered"], ["on_life", "mss_changed"], ["on_life", "window_validated"],
+    ["on_path_change", ["ahead_s", "dark_s"]], ["on_rate_change", ["ahead_s", "before", "after"]],
+    ["backoff", "loss"], ["backoff", "ecn"], ["backoff", "timeout"]];
+  const made = [], read = new TextDecoder();
+  let classes = {}, before = 0, buffer = null, all = null, calls = 0;
+
+  // A view of the memory, which is another one after it has grown.
+  const numbers = memory => {
+    if (memory.buffer !== buffer) all = new Float64Array(buffer = memory.buffer);
+    return all;
+  };
+  const object = (names, at) => {
+    const given = {};
+    for (let k = 0; k < names.length; k++) {
+      const name = names[k], value = all[at + k];
+      given[name] = name === "phase" ? PHASES[value] : FLAGS.has(name) ? value === 1 : Number.isNaN(value) ? null : value;
+    }
+    return given;
+  };
+  const shown = value => typeof value === "string" ? JSON.stringify(value) : typeof value === "function" ? "a function" : Array.isArray(value) ? `[${value.map(shown).join(", ")}]` : String(value);
+  // The line of the user's code in which an error arose: the innermost that is not in a script of the page.
+  const line = error => {
+    const found = [...String(error?.stack ?? "").matchAll(/blob:\S*?:(\d+):\d+/g)].map(([, at]) => at - before).find(at => at > 0);
+    return found ? ` (line ${found})` : "";
+  };
+  const raised = (one, method, error, now) => { throw new Error(`${one.name}.${method} raised ${shown(error)}${line(error)} at ${now} s in flow ${one.flow}`); };
+  const wrong = (one, name, value, method, right, now) => { throw new Error(`${one.name}.${name} is ${shown(value)} after ${method} at ${now} s in flow ${one.flow}; it must be ${right}`); };
+  const WINDOW = "a number of segments from 0 to 2**40", THRESHOLD = "a number of segments, 0 or more; Infinity stands for no threshold";
+  const isWindow = value => typeof value === "number" && value >= 0 && value <= 2 ** 40, isThreshold = value => typeof value === "number" && value >= 0;
+  const decide = (one, method, at, now) => {
+    const { cwnd, ssthresh, pacing_rate: pacing } = one.object;
+    if (!isWindow(cwnd)) wrong(one, "cwnd", cwnd, method, WINDOW, now);
+    if (!isThreshold(ssthresh)) wrong(one, "ssthresh", ssthresh, method, THRESHOLD, now);
+    const paced = pacing !== null && pacing !== undefined;
+    if (paced && !(isThreshold(pacing) && Number.isFinite(pacing))) wrong(one, "pacing_rate", pacing, method, "null, or a finite number of bytes per second, 0 or more", now);
+    all[at] = cwnd; all[at + 1] = ssthresh; all[at + 2] = paced ? pacing : NaN;
+  };
+
+  return {
+    // The classes of the code, and the number of lines of the script before it.
+    begin(lines, found) { before = lines; classes = found; },
+    forget() { made.length = 0; },
+    // The functions that the module imports. `alive` is called now and then.
+    imports: (memory, alive) => ({
+      make(name, nameLength, flow, flowLength, place) {
+        const text = (at, length) => read.decode(new Uint8Array(memory().buffer, at, length)), of = text(name, nameLength);
+        if (!Object.hasOwn(classes, of)) return -1;
+        const one = { name: of, flow: text(flow, flowLength), object: null }, at = place / 8;
+        const [mss, window, threshold] = numbers(memory()).subarray(at, at + 3);
+        for (const method of ["on_ack", "on_congestion"]) if (typeof classes[of].prototype[method] !== "function") throw new Error(`the class ${of} does not define ${method}`);
+        try { one.object = new classes[of](mss, window); } catch (error) { raised(one, "constructor", error, 0); }
+        if (threshold < Infinity) one.object.ssthresh = threshold;
+        decide(one, "constructor", at, 0);
+        all[at + 3] = typeof one.object.on_path_change === "function" ? 1 : 0;
+        return made.push(one) - 1;
+      },
+      call(number, call, place) {
+        if (++calls % 256 === 0) alive();
+        const one = made[number], [method, second] = CALLS[call], at = place / 8, now = numbers(memory())[at + 3];
+        if (!Number.isNaN(all[at])) { one.object.cwnd = all[at]; one.object.ssthresh = all[at + 1]; }
+        let answer;
+        if (typeof one.object[method] === "function") {
+          const flow = object(FLOW, at + 3), more = Array.isArray(second) ? object(second, at + REPORT) : second;
+          try { answer = one.object[method](flow, more); } catch (error) { raised(one, method, error, now); }
+          if (typeof answer?.next === "function" || typeof answer?.then === "function") throw new Error(`${one.name}.${method} has a yield or is async, so its body has not run; write it without`);
+        }
+        if (method !== "backoff") { decide(one, method, at, now); return; }
+        if (answer === undefined) { all[at] = NaN; return; }
+        if (!Array.isArray(answer) || !isWindow(answer[0]) || !isThreshold(answer[1])) wrong(one, "backoff()", answer, method, "a pair [cwnd, ssthresh] of numbers of segments", now);
+        all[at] = answer[0]; all[at + 1] = answer[1]; all[at + 2] = NaN;
+      },
+    }),
+  };
+})();

@@ -1,0 +1,42 @@
+// A thread in which scenarios are simulated, with the code of the user if they need it.
+const wasm = WebAssembly.compile(await unpacked("module"));
+const workerText = by("worker").textContent, source = URL.createObjectURL(new Blob([workerText], { type: "text/javascript" }));
+// Seconds in which a thread with code of the user must say something, and ticks of the clock that counts them.
+const SILENT_S = 2, TICK_MS = 250;
+
+// A thread. `heard` gets { ready }, { part } and answers; `failed` gets a message, and then the thread is over.
+// `code` is of ownCode(), or null.
+const thread = (code, heard, failed) => {
+  const before = workerText.split("\n").length, lines = code?.text.split("\n").length ?? 0;
+  const names = code?.classes.map(name => `${name}: typeof ${name} === "function" ? ${name} : undefined`).join(", ");
+  const url = code ? URL.createObjectURL(new Blob([`${workerText}\n${code.text}\n;ownControllers.begin(${before}, { ${names} });`], { type: "text/javascript" })) : source;
+  const made = new Worker(url);
+  let silent = 0, busy = true, over = false;
+  const end = () => {
+    over = true;
+    clearInterval(clock);
+    made.terminate();
+    if (code) URL.revokeObjectURL(url);
+  };
+  const fail = said => { if (!over) { end(); failed(said); } };
+  // Ticks are counted, since a page that was busy itself has many messages to read after one tick.
+  const clock = code ? setInterval(() => {
+    if (busy && ++silent * TICK_MS > SILENT_S * 1e3) fail(`Your code has not come back from a call within ${SILENT_S} s, so the run was ended. Is there a loop without an end?`);
+  }, TICK_MS) : 0;
+  made.onmessage = ({ data }) => {
+    silent = 0;
+    if (data.failed) { fail(data.failed); return; }
+    if (data.part === undefined) busy = false;
+    if (!over) heard(data);
+  };
+  made.onerror = event => {
+    event.preventDefault();
+    const line = Math.min(event.lineno - before, lines);
+    fail(code && line > 0 ? `${event.message.replace(/^Uncaught /, "")} (line ${line} of your code)` : event.message || "the thread of the simulator has failed");
+  };
+  wasm.then(module => { if (!over) made.postMessage({ module, files: known.files }); });
+  return {
+    ask(id, request) { silent = 0; busy = true; made.postMessage({ id, request }); },
+    end,
+  };
+};
