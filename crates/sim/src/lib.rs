@@ -20,10 +20,14 @@ pub mod workload;
 
 pub use capture::pcap;
 pub use engine::many::{Finished, Job, RunPool};
+pub use engine::played::{Happening, Moment, Part, PlayedRun};
 #[doc(hidden)]
 pub use engine::run_by_reference;
 pub use engine::stepped::SteppedRun;
-pub use engine::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Supply, Watch, no_supply, run, run_captured};
+pub use engine::{
+    EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Supply, Watch, capture_in_memory, no_supply, run,
+    run_captured,
+};
 pub use resolve::plan;
 pub use resolve::time_line_file::{TableReader, read_tables_by};
 pub use scenario::error::{self, Error};

@@ -86,20 +86,41 @@ pub enum CaptureError {
         /// The error that the system gave.
         source: io::Error,
     },
+    /// A capture in memory has no more room.
+    #[error(
+        "the capture has more than {most} bytes; shorten the run, or write it to a file with bentpipe run --pcap FILE"
+    )]
+    Room {
+        /// The most bytes that it may have.
+        most: usize,
+    },
 }
 
-/// A file being written. Its memory does not grow with the file. Without [`Writer::finish`] nothing remains
-/// of it.
+/// Where the bytes of a capture go.
+#[derive(Debug)]
+enum Output {
+    File {
+        out: BufWriter<File>,
+        path: PathBuf,
+        /// The file's provisional name; `None` if it is written to directly.
+        work: Option<PathBuf>,
+    },
+    Memory {
+        bytes: Vec<u8>,
+        /// The most that there may be.
+        most: usize,
+    },
+}
+
+/// A capture being written. The memory for a file does not grow with it. Without [`Writer::finish`] nothing
+/// remains of a file.
 #[derive(Debug)]
 pub struct Writer {
-    out: BufWriter<File>,
-    path: PathBuf,
-    /// The file's provisional name; `None` if it is written to directly.
-    work: Option<PathBuf>,
+    output: Output,
     whole: bool,
     block: Vec<u8>,
     /// The first error. Nothing is written after it.
-    failed: Option<io::Error>,
+    failed: Option<CaptureError>,
 }
 
 /// Bytes of a file's name that are kept in its provisional name: no name has more than 255, and the number of
@@ -133,33 +154,43 @@ impl Writer {
             None => File::options().write(true).open(path),
         };
         let out = opened.map_err(|source| CaptureError::Write { path: path.to_owned(), source })?;
-        let mut writer = Self {
-            out: BufWriter::with_capacity(1 << 18, out),
-            path: path.to_owned(),
-            work,
-            whole,
-            block: Vec::new(),
-            failed: None,
-        };
+        let out = BufWriter::with_capacity(1 << 18, out);
+        Self::begin_with(Output::File { out, path: path.to_owned(), work }, whole, interfaces)
+    }
+
+    /// The same in memory, with the headers of packets; [`Writer::bytes`] gives the bytes, `most` at the
+    /// most.
+    ///
+    /// # Errors
+    /// [`CaptureError::Room`].
+    pub fn in_memory(most: usize, interfaces: impl Iterator<Item = String>) -> Result<Self, CaptureError> {
+        Self::begin_with(Output::Memory { bytes: Vec::new(), most }, false, interfaces)
+    }
+
+    fn begin_with(
+        output: Output,
+        whole: bool,
+        interfaces: impl Iterator<Item = String>,
+    ) -> Result<Self, CaptureError> {
+        let mut writer = Self { output, whole, block: Vec::new(), failed: None };
         writer.section();
         for name in interfaces {
             writer.interface(&name);
         }
-        match writer.failed.take() {
-            Some(source) => Err(writer.error(source)),
-            None => Ok(writer),
-        }
-    }
-
-    fn error(&self, source: io::Error) -> CaptureError {
-        CaptureError::Write { path: self.path.clone(), source }
+        writer.failure()?;
+        Ok(writer)
     }
 
     /// The first error so far.
     pub(crate) fn failure(&mut self) -> Result<(), CaptureError> {
-        match self.failed.take() {
-            Some(source) => Err(self.error(source)),
-            None => Ok(()),
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// The bytes of a capture in memory; none if it is in a file.
+    pub fn bytes(&mut self) -> Vec<u8> {
+        match &mut self.output {
+            Output::Memory { bytes, .. } => std::mem::take(bytes),
+            Output::File { .. } => Vec::new(),
         }
     }
 
@@ -169,11 +200,13 @@ impl Writer {
     /// [`CaptureError::Write`] if anything could not be written.
     pub fn finish(&mut self) -> Result<(), CaptureError> {
         self.failure()?;
-        self.out.flush().map_err(|e| self.error(e))?;
-        if let Some(work) = self.work.take() {
-            std::fs::rename(&work, &self.path).map_err(|e| {
-                self.work = Some(work);
-                self.error(e)
+        let Output::File { out, path, work } = &mut self.output else { return Ok(()) };
+        let error = |source| CaptureError::Write { path: path.clone(), source };
+        out.flush().map_err(error)?;
+        if let Some(name) = work.take() {
+            std::fs::rename(&name, &*path).map_err(|source| {
+                *work = Some(name);
+                error(source)
             })?;
         }
         Ok(())
@@ -239,15 +272,25 @@ impl Writer {
         let length = (self.block.len() + 4) as u32;
         self.number(length);
         self.block[4..8].copy_from_slice(&length.to_le_bytes());
-        if self.failed.is_none() {
-            self.failed = self.out.write_all(&self.block).err();
+        if self.failed.is_some() {
+            return;
+        }
+        match &mut self.output {
+            Output::File { out, path, .. } => {
+                let written = out.write_all(&self.block);
+                self.failed = written.err().map(|source| CaptureError::Write { path: path.clone(), source });
+            }
+            Output::Memory { bytes, most } if bytes.len() + self.block.len() > *most => {
+                self.failed = Some(CaptureError::Room { most: *most });
+            }
+            Output::Memory { bytes, .. } => bytes.extend(&self.block),
         }
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        if let Some(work) = &self.work {
+        if let Output::File { work: Some(work), .. } = &self.output {
             // No error matters here: the name says that the file is incomplete.
             let _ = std::fs::remove_file(work);
         }

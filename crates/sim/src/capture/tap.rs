@@ -13,7 +13,9 @@ use crate::capture::numbers::Conversation;
 use crate::capture::numbers::HeaderNumbers;
 use crate::capture::pcap::{Capture, CaptureError, Place, Writer};
 use crate::host::carried::CarriedStore;
+use crate::link::direction::{Direction, Fate, Push};
 use crate::link::packet::{ACK, CONTROL, HEADER, Packet, RESENT};
+use crate::record::journeys::Journeys;
 use crate::record::trace::{SegmentEvent, SegmentTrace};
 use crate::resolve::plan::{FlowPlan, Plan};
 use crate::scenario::error::suggestion;
@@ -41,6 +43,8 @@ pub(crate) struct Tap {
     conversations: Vec<Conversation>,
     capture: Option<Recording>,
     segments: Option<SegmentTrace>,
+    /// The journeys of packets, in a run that is played.
+    pub(crate) journeys: Option<Box<Journeys>>,
     /// The entity of the current event; [`TIMER`] for a timer.
     entity: u32,
     /// Losses that have no row yet; they may be known ahead of time.
@@ -73,6 +77,34 @@ impl Tap {
         if segments.is_none() && capture.is_none() {
             return Ok(None);
         }
+        let recording = |capture: &Capture| {
+            Recording::new(plan, &capture.at, |names| Writer::create(&capture.path, capture.whole, names))
+        };
+        let capture = capture.map(recording).transpose()?;
+        Ok(Some(Box::new(Self { capture, segments, ..Self::silent(plan) })))
+    }
+
+    /// The tap that captures the headers of packets in memory, `most` bytes at the most.
+    ///
+    /// # Errors
+    /// A place that does not exist, packets that cannot be IPv4 packets, too little room.
+    pub(crate) fn in_memory(plan: &Plan, at: &Place, most: usize) -> Result<Box<Self>, CaptureError> {
+        let capture = Recording::new(plan, at, |names| Writer::in_memory(most, names))?;
+        Ok(Box::new(Self { capture: Some(capture), ..Self::silent(plan) }))
+    }
+
+    /// The bytes of a capture in memory.
+    pub(crate) fn bytes(&mut self) -> Vec<u8> {
+        self.capture.as_mut().map_or_else(Vec::new, |capture| capture.writer.bytes())
+    }
+
+    /// The tap that follows packets, and no more. Those that end before `from` are forgotten.
+    pub(crate) fn following(plan: &Plan, from: Time) -> Box<Self> {
+        Box::new(Self { journeys: Some(Box::new(Journeys::new(plan, from))), ..Self::silent(plan) })
+    }
+
+    /// A tap that records nothing.
+    fn silent(plan: &Plan) -> Self {
         let conversation = |flow: &FlowPlan| {
             let one = Conversation::new(flow);
             match flow.duplex() {
@@ -80,10 +112,15 @@ impl Tap {
                 None => one,
             }
         };
-        let conversations = plan.flows.iter().map(conversation).collect();
-        let capture = capture.map(|capture| Recording::new(plan, capture)).transpose()?;
-        let losses = BinaryHeap::new();
-        Ok(Some(Box::new(Self { conversations, capture, segments, entity: TIMER, losses, lost: 0 })))
+        Self {
+            conversations: plan.flows.iter().map(conversation).collect(),
+            capture: None,
+            segments: None,
+            journeys: None,
+            entity: TIMER,
+            losses: BinaryHeap::new(),
+            lost: 0,
+        }
     }
 
     /// Does it capture packets?
@@ -104,6 +141,9 @@ impl Tap {
         if let Some(capture) = &mut self.capture {
             let carried = *store.on(packet);
             capture.numbers.depart(now, packet, conversation, &carried);
+        }
+        if self.journeys.is_some() {
+            store.on(packet); // every packet that is followed has a handle
         }
         if let (Some(trace), Some((from, to))) = (&mut self.segments, conversation.data(packet)) {
             let event = if packet.has(RESENT) { SegmentEvent::Resent } else { SegmentEvent::Sent };
@@ -178,6 +218,28 @@ impl Tap {
         }
     }
 
+    /// A packet was pushed into a direction, which is number `i` in the network and has this entity.
+    #[inline(never)]
+    pub(crate) fn pushed(
+        &mut self,
+        now: Time,
+        at: (usize, u32),
+        (packet, push): (&Packet, Push),
+        direction: &mut Direction,
+    ) {
+        if let Some(journeys) = &mut self.journeys {
+            journeys.enters(now, at, packet, push, direction);
+        }
+    }
+
+    /// A packet comes out of a direction; `None` if the direction has only made a choice.
+    #[inline(never)]
+    pub(crate) fn popped(&mut self, now: Time, out: Option<&(Packet, Fate)>, direction: &mut Direction) {
+        if let Some(journeys) = &mut self.journeys {
+            journeys.leaves(now, out, direction);
+        }
+    }
+
     /// A packet is lost at `at`, which may be ahead of time. `from`: the entity that has brought it; `None`
     /// if it starts there.
     #[cold]
@@ -233,14 +295,19 @@ fn note(trace: &mut SegmentTrace, losses: &mut BinaryHeap<Reverse<LostSegment>>,
 }
 
 impl Recording {
-    fn new(plan: &Plan, capture: &Capture) -> Result<Self, CaptureError> {
+    /// A recording at a place; `writer` begins the capture with the names of its interfaces.
+    fn new(
+        plan: &Plan,
+        at: &Place,
+        writer: impl FnOnce(std::vec::IntoIter<String>) -> Result<Writer, CaptureError>,
+    ) -> Result<Self, CaptureError> {
         for flow in &plan.flows {
             if let Some(why) = Conversation::obstacle(flow) {
                 return Err(CaptureError::Size { flow: flow.name.clone(), why });
             }
         }
         let at_flows = |end: &str| plan.flows.iter().map(|f| format!("{end}/{}", f.name)).collect();
-        let (spot, interfaces): (Spot, Vec<String>) = match &capture.at {
+        let (spot, interfaces): (Spot, Vec<String>) = match at {
             Place::Sender => (Spot::Host(false), at_flows("sender")),
             Place::Receiver => (Spot::Host(true), at_flows("receiver")),
             Place::Link(name) => {
@@ -254,7 +321,7 @@ impl Recording {
                 (Spot::Link(link), ["forward", "reverse"].map(|d| format!("{name}/{d}")).into())
             }
         };
-        let writer = Writer::create(&capture.path, capture.whole, interfaces.into_iter())?;
+        let writer = writer(interfaces.into_iter())?;
         let numbers = HeaderNumbers::new(&plan.flows, plan.seed);
         Ok(Self { writer, spot, numbers, headers: Vec::with_capacity(80) })
     }

@@ -13,13 +13,15 @@ pub(crate) mod many;
 mod memory_bound;
 mod multipath;
 pub(crate) mod network;
+pub(crate) mod played;
 mod reference;
 mod relations;
 pub(crate) mod stepped;
 
 use bentpipe_cc::{Controller, Start};
 
-use crate::capture::pcap::Capture;
+use crate::capture::pcap::{Capture, Place};
+use crate::capture::tap::Tap;
 use crate::record::Outcome;
 use crate::resolve::plan::Plan;
 pub use error::RunError;
@@ -46,15 +48,41 @@ pub fn run_captured(
     supply: &mut Supply<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Outcome, RunError> {
-    let network = Network::new(plan, capture, supply, watch)?;
-    let network = match fast_path::eligibility(plan, &network) {
-        Some(eligible) => FastPath::new(plan, network, eligible).run(watch)?,
-        None => Reference::new(plan, network).run(watch)?,
-    };
+    let network = processed(plan, Network::new(plan, capture, supply, watch)?, watch)?;
     if capture.is_some() && !watch(1.0) {
         return Err(RunError::Interrupted); // a controller may have failed since the last look
     }
     network.finish(plan)
+}
+
+/// Runs `plan`, and returns the headers of its packets as a capture in memory, with `most` bytes at the most.
+/// They are the bytes that [`run_captured`] writes.
+///
+/// # Errors
+/// As for [`run_captured`].
+pub fn capture_in_memory(
+    plan: &Plan,
+    at: &Place,
+    most: usize,
+    supply: &mut Supply<'_>,
+    watch: &mut Watch<'_>,
+) -> Result<Vec<u8>, RunError> {
+    let mut network = Network::new(plan, None, supply, watch)?;
+    network.tap = Some(Tap::in_memory(plan, at, most)?);
+    let mut network = processed(plan, network, watch)?;
+    let mut tap = network.tap.take();
+    network.finish(plan)?;
+    let Some(tap) = &mut tap else { return Ok(Vec::new()) };
+    tap.finish()?;
+    Ok(tap.bytes())
+}
+
+/// The network at the end of the run.
+fn processed(plan: &Plan, network: Network, watch: &mut Watch<'_>) -> Result<Network, RunError> {
+    match fast_path::eligibility(plan, &network) {
+        Some(eligible) => FastPath::new(plan, network, eligible).run(watch),
+        None => Reference::new(plan, network).run(watch),
+    }
 }
 
 /// As [`run`], by the reference loop: an event for each packet at each direction.

@@ -111,6 +111,9 @@ impl Reference {
     fn on_arrival(&mut self, entity: u32, direction: usize) {
         self.arrivals[direction].1 = None;
         let out = self.network.directions[direction].pop(self.network.now);
+        if let Some(tap) = &mut self.network.tap {
+            tap.popped(self.network.now, out.as_ref(), &mut self.network.directions[direction]);
+        }
         self.expect(direction);
         let Some((mut packet, fate)) = out else { return };
         if fate != Fate::Delivered {
@@ -134,7 +137,12 @@ impl Reference {
             tap.enters(self.network.now, i, &packet, &self.network.carried);
         }
         let class = self.network.class(i, &packet);
-        match self.network.directions[i].push(self.network.now, packet, class) {
+        let push = self.network.directions[i].push(self.network.now, packet, class);
+        if let Some(tap) = &mut self.network.tap {
+            let place = (i, self.arrivals[i].0);
+            tap.pushed(self.network.now, place, (&packet, push), &mut self.network.directions[i]);
+        }
+        match push {
             Push::Taken => {}
             Push::Lost => self.network.lose(self.network.now, brought, &packet),
             Push::Dropped(_) => {

@@ -17,6 +17,7 @@ use bentpipe_cc::Time;
 use crate::link::arq::{ArqSender, Frame};
 use crate::link::contract::{Push, Refusal};
 use crate::link::counts::Counts;
+use crate::link::departure_log::Departure;
 use crate::link::foreseen::{Doom, Foreseen};
 use crate::link::packet::{LOST, Packet};
 use crate::link::stages::{Crossing, Stages};
@@ -37,11 +38,12 @@ impl Departures<'_> {
     /// Offers a packet at `now`.
     pub(super) fn push(&mut self, now: Time, packet: Packet, class: Class) -> Push {
         self.decide_until(now);
-        let before = self.queue.store.verdicts.dropped;
+        let (before, known) = (self.queue.store.verdicts.dropped, self.unreported());
         self.queue.enqueue(now, packet, class);
         let verdicts = &mut self.queue.store.verdicts;
         let refused =
             verdicts.dropped > before && verdicts.unreported.pop_if(|last| *last == packet).is_some();
+        self.log_drops(now, known);
         if self.queue.is_idle() {
             self.choose(now);
         }
@@ -99,7 +101,9 @@ impl Departures<'_> {
             return None;
         }
         if flush <= choice {
+            let known = self.unreported();
             self.queue.flush(flush);
+            self.log_drops(flush, known);
         } else {
             self.choose(choice);
         }
@@ -115,14 +119,29 @@ impl Departures<'_> {
 
     /// The next packet to be sent at `at`; repeats must be due by `due`.
     fn take_frame(&mut self, at: Time, due: u64) -> Option<Frame> {
-        let Some(arq) = self.stages.channel.arq_mut() else {
-            return self.queue.dequeue(at).map(Frame::once);
-        };
-        if let Some(frame) = arq.repeat(due) {
+        if let Some(frame) = self.stages.channel.arq_mut().and_then(|arq| arq.repeat(due)) {
             self.queue.stay_busy();
             return Some(frame);
         }
-        self.queue.dequeue(at).map(|packet| arq.first(packet))
+        let known = self.unreported();
+        let packet = self.queue.dequeue(at);
+        self.log_drops(at, known);
+        match self.stages.channel.arq_mut() {
+            Some(arq) => packet.map(|packet| arq.first(packet)),
+            None => packet.map(Frame::once),
+        }
+    }
+
+    /// How many packets the queue has dropped whose flows do not know it.
+    fn unreported(&self) -> usize {
+        self.queue.store.verdicts.unreported.len()
+    }
+
+    /// Logs the drops at `at`, those behind the first `known` ones.
+    fn log_drops(&mut self, at: Time, known: usize) {
+        let Scheduled { log: Some(log), store, .. } = &mut *self.queue else { return };
+        let dropped = store.verdicts.unreported.get(known..).unwrap_or_default();
+        log.extend(dropped.iter().map(|packet| (packet.handle, Departure::Dropped(at))));
     }
 
     /// Uses the next opportunity that is due by `now`. Returns `None` if there is none, or nothing to send.
@@ -159,10 +178,16 @@ impl Departures<'_> {
     /// A packet crosses the stages behind the queue, as is known at `now`.
     fn finish(&mut self, now: Time, crossing: Crossing, mut frame: Frame) {
         let mut arq = self.stages.channel.arq_mut();
+        let again =
+            crossing.lost.is_some() && arq.as_mut().is_some_and(|arq| arq.retry(crossing.sent, &frame));
+        if let Some(log) = &mut self.queue.log {
+            let lost = crossing.lost.filter(|_| !again);
+            log.push((frame.packet.handle, Departure::Sent { begin: now, sent: Time(crossing.sent), lost }));
+        }
+        if again {
+            return;
+        }
         if let Some(lost_at) = crossing.lost {
-            if arq.as_mut().is_some_and(|arq| arq.retry(crossing.sent, &frame)) {
-                return;
-            }
             self.counts.dropped_error += 1;
             self.foreseen.note(now, lost_at, Doom::Error, &frame.packet);
             frame.packet.flags |= LOST;

@@ -352,5 +352,6 @@ impl Direction {
 }
 
 mod books;
+mod followed;
 #[cfg(test)]
 mod tests;

@@ -52,6 +52,12 @@ impl Foreseen {
         }
     }
 
+    /// When the packet with this handle is lost or flushed, if that is still to come.
+    pub(super) fn end_of(&self, handle: u32) -> Option<Time> {
+        let mut known = self.0.iter().flat_map(|losses| losses.to_come.iter().rev());
+        known.find(|(.., packet)| packet.handle == handle).map(|(at, ..)| *at)
+    }
+
     /// How many flushes and how many errors are still to come.
     pub(super) fn counts(&self) -> (u64, u64) {
         self.0.as_ref().map_or((0, 0), |losses| (losses.to_come.len() as u64 - losses.errors, losses.errors))

@@ -38,6 +38,7 @@ mod channel;
 mod contract;
 mod counted_queue;
 mod counts;
+pub(crate) mod departure_log;
 mod departures;
 pub(crate) mod direction;
 mod equal_packets;

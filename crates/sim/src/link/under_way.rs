@@ -58,6 +58,11 @@ impl UnderWay {
         self.packets.iter().map(|slot| &slot.packet)
     }
 
+    /// The packets, and when each comes out. Wakes are among them.
+    pub(super) fn arrivals(&self) -> impl Iterator<Item = (Time, &Packet)> {
+        self.packets.iter().map(|slot| (slot.at, &slot.packet))
+    }
+
     /// Keeps a packet at hop `hop` until it comes out at `at`, not before those that are kept. Returns
     /// whether it is the first of all.
     #[inline(always)]

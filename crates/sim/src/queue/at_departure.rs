@@ -4,6 +4,7 @@ use std::fmt;
 
 use bentpipe_cc::Time;
 
+use crate::link::departure_log::Entry;
 use crate::link::flushes::Flushes;
 use crate::link::headers::Headers;
 use crate::link::packet::Packet;
@@ -65,6 +66,8 @@ pub(crate) trait AtDeparture: fmt::Debug + Send {
 pub(crate) struct Scheduled {
     rule: Box<dyn AtDeparture>,
     pub(crate) store: Store,
+    /// What it has done since a recorder last asked; `None` if nobody asks.
+    pub(crate) log: Option<Vec<Entry>>,
     flushes: Option<Flushes>,
     thinning: Option<Box<AckFilter>>,
     /// True if the transmitter has asked and got nothing.
@@ -93,6 +96,7 @@ impl Scheduled {
         Self {
             rule,
             store: Store::default(),
+            log: None,
             flushes,
             thinning: thinning.map(|most| Box::new(AckFilter::new(most))),
             idle: !by_turns,

@@ -2,6 +2,7 @@
 
 pub(crate) mod histogram;
 pub(crate) mod history;
+pub(crate) mod journeys;
 mod links;
 pub(crate) mod probes;
 pub(crate) mod recorder;
@@ -11,12 +12,16 @@ pub(crate) mod samples;
 pub(crate) mod trace;
 pub(crate) mod warnings;
 
+pub use journeys::{CrossingEnd, CrossingKind, SenderPhase};
 pub use probes::ProbeSamples;
 pub use report::{
     ApplicationReport, FlowReport, LimitShares, LinkReport, Playback, Report, RttReport, SCHEMA,
 };
 pub use samples::{FlowSamples, LinkSamples};
-pub use trace::{FlowTrace, LinkRow, LinkTrace, ProbeTrace, SegmentEvent, SegmentTrace, TransferTrace};
+pub use trace::{
+    CrossingRow, CrossingTrace, FlowTrace, LinkRow, LinkTrace, ProbeTrace, SegmentEvent, SegmentTrace,
+    SenderTrace, TransferTrace,
+};
 
 /// Everything that a run yields.
 #[derive(Clone, Debug, PartialEq)]

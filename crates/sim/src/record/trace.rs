@@ -27,6 +27,11 @@ macro_rules! traces {
                 Self { $($column: Vec::with_capacity(rows)),* }
             }
 
+            /// The row with this number.
+            pub fn row(&self, i: usize) -> $row {
+                $row { $($column: self.$column[i]),* }
+            }
+
             /// Adds a row.
             pub fn push(&mut self, row: $row) {
                 $(self.$column.push(row.$column);)*
@@ -106,6 +111,52 @@ traces! {
         /// The byte behind it; for an acknowledgement the right edge of the receive window (the
         /// same byte if none binds).
         to_bytes: u64,
+    }
+
+    /// Packets at directions, as columns of equal length, in the order in which they entered: when each one
+    /// entered, left the queue, was sent, and came out or was lost. NaN for what did not happen.
+    CrossingTrace of CrossingRow {
+        /// Seconds since the start of the run at which it entered the direction, before the queue.
+        enter_s: f64,
+        /// When its transmission began.
+        begin_s: f64,
+        /// When its last bit had been sent.
+        sent_s: f64,
+        /// When it reached the far end, or would have if it was lost.
+        out_s: f64,
+        /// When it reached the far end or was lost; infinite if the run ended before.
+        end_s: f64,
+        /// Index of the connection in [`Outcome::names`](crate::record::Outcome::names).
+        flow: u32,
+        /// The direction, numbered as in [`Report::links`](crate::record::Report::links). Behind these are
+        /// three for each flow: its access delay there, the one back, the jitter of its acknowledgements.
+        place: u32,
+        /// How many packets had entered the direction before.
+        number: u32,
+        /// Number of the segment, or of the segment that the acknowledgement expects; modulo 2^32.
+        segment: u32,
+        /// What the packet is: bits of [`CrossingKind`](crate::record::CrossingKind).
+        kind: u8,
+        /// How it ended: a [`CrossingEnd`](crate::record::CrossingEnd).
+        end: u8,
+    }
+
+    /// The state of senders, as columns of equal length: a row whenever it changes.
+    SenderTrace of SenderRow {
+        /// Seconds since the start of the run.
+        t_s: f64,
+        /// Index of the connection in [`Outcome::names`](crate::record::Outcome::names).
+        flow: u32,
+        /// Congestion window, segments.
+        cwnd: f64,
+        /// Slow-start threshold, segments; infinite before the first congestion.
+        ssthresh: f64,
+        /// Segments in flight.
+        in_flight: u32,
+        /// Smoothed RTT, seconds; NaN before the first sample.
+        srtt_s: f64,
+        /// A [`SenderPhase`](crate::record::SenderPhase).
+        phase: u8,
     }
 
     /// Transfers of applications as columns of equal length, flow by flow.

@@ -24,13 +24,13 @@ use serde_json::Value;
 const LOSSES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sim/losses.txt");
 
 /// A scenario of this regime.
-fn scenario(regime: u8) -> impl Strategy<Value = String> {
+pub(crate) fn scenario(regime: u8) -> impl Strategy<Value = String> {
     prop::collection::vec(any::<u8>(), 0..1_200)
         .prop_map(move |bytes| random_scenario(&[&[regime], bytes.as_slice()].concat(), LOSSES))
 }
 
 /// 400 scenarios of each regime, or as many as `PROPTEST_CASES` says.
-fn cases() -> ProptestConfig {
+pub(crate) fn cases() -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
     ProptestConfig { cases, ..ProptestConfig::default() }
 }
@@ -117,7 +117,7 @@ fn lines(trace: &str) -> String {
 }
 
 /// The plan of a scenario; `None` if values do not fit together, with messages that name the file.
-fn plan(text: &str) -> Result<Option<Plan>, TestCaseError> {
+pub(crate) fn valid_plan(text: &str) -> Result<Option<Plan>, TestCaseError> {
     match Scenario::from_toml(text, "random.toml", &[]).and_then(|s| s.resolve()) {
         Ok(plan) => Ok(Some(plan)),
         Err(e) => {
@@ -132,7 +132,7 @@ fn plan(text: &str) -> Result<Option<Plan>, TestCaseError> {
 /// Do both loops agree, are the numbers in range, and do they stay the same if links are recorded,
 /// which rules partitions out?
 fn check(text: &str) -> Result<Option<(Plan, Outcome)>, TestCaseError> {
-    let Some(plan) = plan(text)? else { return Ok(None) };
+    let Some(plan) = valid_plan(text)? else { return Ok(None) };
     let Some(outcome) = by_both_loops(&plan, text)? else { return Ok(None) };
     in_range(&outcome.report)?;
     let record = RecordPlan {
@@ -155,7 +155,7 @@ proptest! {
     fn defaults_written_out_make_the_same_plan(
         text in prop_oneof![scenario(0), scenario(1), scenario(2), scenario(3)],
     ) {
-        if plan(&text)?.is_some() {
+        if valid_plan(&text)?.is_some() {
             written_out_it_means_the_same(&text)?;
         }
     }
@@ -207,7 +207,7 @@ proptest! {
         hints in prop::collection::vec((0_u64..2_000, 0_u64..300, 0_u64..300), 0..20),
         without_a_word in any::<bool>(),
     ) {
-        let Some(mut plan) = plan(&text)? else { return Ok(()) };
+        let Some(mut plan) = valid_plan(&text)? else { return Ok(()) };
         let ms = Span::from_millis;
         let hint = |(at, ahead, dark)| (Time(0) + ms(at), PathChange { ahead: ms(ahead), dark: ms(dark) });
         let hints: BTreeMap<Time, PathChange> = hints.into_iter().map(hint).collect();
@@ -251,7 +251,7 @@ proptest! {
         text in prop_oneof![scenario(0), scenario(1), scenario(2), scenario(3)],
         rows in prop_oneof![Just(1_u64), 2..20_u64, Just(1_000)],
     ) {
-        let Some(plan) = plan(&text)? else { return Ok(()) };
+        let Some(plan) = valid_plan(&text)? else { return Ok(()) };
         let mut moving = plan.clone();
         for link in &mut moving.links {
             for direction in [&mut link.forward, &mut link.reverse] {
@@ -345,10 +345,13 @@ fn most_random_scenarios_are_valid() {
     let mut runner = TestRunner::deterministic();
     let valid = |regime| {
         let mut draw = || scenario(regime).new_tree(&mut runner).expect("a scenario").current();
-        (0..200).filter(|_| plan(&draw()).expect("a message of one line").is_some()).count()
+        (0..200).filter(|_| valid_plan(&draw()).expect("a message of one line").is_some()).count()
     };
     let valid = [0, 1, 2, 3].map(valid);
     assert!(valid.iter().all(|n| *n >= 180), "{valid:?} of 200");
     let plainest = random_scenario(&[], LOSSES);
-    assert!(plan(&plainest).is_ok_and(|plan| plan.is_some()) && plainest.lines().count() < 40, "{plainest}");
+    assert!(
+        valid_plan(&plainest).is_ok_and(|plan| plan.is_some()) && plainest.lines().count() < 40,
+        "{plainest}"
+    );
 }
