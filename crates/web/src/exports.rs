@@ -6,14 +6,19 @@
 
 use std::cell::RefCell;
 
+use bentpipe_cc::{Controller, Start};
+
 use crate::answer::{Answer, Request};
 use crate::own::Page;
-use crate::{bits, files};
+use crate::play::Player;
+use crate::{bits, files, play, save};
 
 thread_local! {
     static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static COLUMNS: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+    static FILE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static PLAYER: RefCell<Player> = const { RefCell::new(Player::new()) };
 }
 
 #[cfg(target_family = "wasm")]
@@ -59,7 +64,7 @@ pub extern "C" fn output() -> *const u8 {
     OUTPUT.with_borrow(|output| output.as_ptr())
 }
 
-/// Where the columns of the last [`simulate`] are: 64-bit numbers. They are valid until the next call.
+/// Where the columns of the last [`simulate`] or [`play`] are: 64-bit numbers. They are valid until the next call.
 #[unsafe(no_mangle)]
 pub extern "C" fn columns() -> *const f64 {
     COLUMNS.with_borrow(|columns| columns.as_ptr())
@@ -84,13 +89,44 @@ pub extern "C" fn give_file() {
 #[unsafe(no_mangle)]
 pub extern "C" fn simulate() -> usize {
     let (answer, columns) = match serde_json::from_slice::<Request>(&INPUT.take()) {
-        Ok(request) => {
-            Answer::to(&request, &mut |class, flow, start| OWN.supply(class, flow, start), &mut watch)
-        }
-        Err(error) => (Answer::wrong("", vec![format!("the request of the page: {error}")]), Vec::new()),
+        Ok(request) => Answer::to(&request, &mut supply, &mut watch),
+        Err(error) => (Answer::wrong("", unread(&error)), Vec::new()),
     };
     COLUMNS.set(columns);
     give(serde_json::to_string(&answer).unwrap_or_default())
+}
+
+/// Answers a [`play::Request`]; the result is the length of the [`play::Answer`].
+#[unsafe(no_mangle)]
+pub extern "C" fn play() -> usize {
+    let (answer, columns) = match serde_json::from_slice(&INPUT.take()) {
+        Ok(request) => PLAYER.with_borrow_mut(|player| player.answer(&request, &mut supply, &mut watch)),
+        Err(error) => (play::Answer { mistakes: unread(&error), ..play::Answer::default() }, Vec::new()),
+    };
+    COLUMNS.set(columns);
+    give(serde_json::to_string(&answer).unwrap_or_default())
+}
+
+/// Answers a [`save::Request`]; the result is the length of the [`save::Answer`]. The file is at [`file`].
+#[unsafe(no_mangle)]
+pub extern "C" fn save() -> usize {
+    let made = serde_json::from_slice(&INPUT.take()).map_err(|error| unread(&error));
+    let made = made.and_then(|request| save::file(&request, &mut supply, &mut watch));
+    let (bytes, mistakes) = made.map_or_else(|mistakes| (Vec::new(), mistakes), |bytes| (bytes, Vec::new()));
+    FILE.set(bytes);
+    give(serde_json::to_string(&save::Answer { mistakes }).unwrap_or_default())
+}
+
+/// Where the file of the last [`save`] is. It is valid until the next call.
+#[unsafe(no_mangle)]
+pub extern "C" fn file() -> *const u8 {
+    FILE.with_borrow(|file| file.as_ptr())
+}
+
+/// How many bytes it has.
+#[unsafe(no_mangle)]
+pub extern "C" fn file_len() -> usize {
+    FILE.with_borrow(Vec::len)
 }
 
 /// The bits of the run of a scenario ([`bits::of`]): the input is the name of its file, a NUL byte, and its
@@ -100,6 +136,15 @@ pub extern "C" fn run_bits() -> usize {
     let input = String::from_utf8_lossy(&INPUT.take()).into_owned();
     let (name, text) = input.split_once('\0').unwrap_or_default();
     give(bits::of(text, name))
+}
+
+/// The controllers of the page.
+fn supply(class: &str, flow: &str, start: Start) -> Result<Box<dyn Controller>, String> {
+    OWN.supply(class, flow, start)
+}
+
+fn unread(error: &serde_json::Error) -> Vec<String> {
+    vec![format!("the request of the page: {error}")]
 }
 
 fn give(text: String) -> usize {

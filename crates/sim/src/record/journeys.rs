@@ -269,7 +269,7 @@ impl Journeys {
     pub(crate) fn complete(&mut self, now: Time) -> Time {
         while let Some(crossing) = self.open.front().filter(|crossing| crossing.is_over) {
             let row = row(crossing);
-            if crossing.end.is_none_or(|end| end >= self.from) {
+            if self.from < Time::MAX && crossing.end.is_none_or(|end| end >= self.from) {
                 self.done.push(row);
             }
             self.open.pop_front();
