@@ -22,7 +22,6 @@ pub struct Request {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Start {
     /// The scenario.
-    #[serde(flatten)]
     pub given: Given,
     /// What ends before, in seconds, is left out; null leaves out all but the moments.
     pub from_s: Option<f64>,

@@ -18,7 +18,6 @@ const MOST: usize = 256 << 20;
 #[derive(Clone, Debug, Deserialize)]
 pub struct Request {
     /// The scenario.
-    #[serde(flatten)]
     pub given: Given,
     /// The file.
     pub what: What,

@@ -21,7 +21,7 @@ fn asked(player: &mut Player, request: serde_json::Value) -> (Answer, Vec<f64>) 
 }
 
 fn start(from_s: Option<f64>) -> serde_json::Value {
-    json!({ "text": TEXT, "name": "a.toml", "from_s": from_s, "flows": [0] })
+    json!({ "given": { "text": TEXT, "name": "a.toml" }, "from_s": from_s, "flows": [0] })
 }
 
 /// The packets of the first direction that arrive, in all parts.
@@ -74,15 +74,15 @@ fn what_cannot_be_played_says_why() {
     let mut player = Player::default();
     let (answer, _) = asked(&mut player, json!({ "until_s": 1.0, "most": 1 }));
     assert_eq!(answer.mistakes, ["no run has begun"]);
-    let broken = json!({ "text": "duration = 3", "name": "a.toml", "from_s": 0, "flows": [] });
+    let broken = json!({ "given": { "text": "duration = 3", "name": "a.toml" }, "from_s": 0, "flows": [] });
     let (answer, _) = asked(&mut player, json!({ "start": broken, "until_s": 1.0, "most": 1 }));
     assert!(answer.mistakes.iter().any(|line| line.starts_with("a.toml")), "{answer:?}");
 }
 
 fn saved(request: serde_json::Value) -> Result<Vec<u8>, Vec<String>> {
     let mut request = request;
-    request["text"] = request.get("text").cloned().unwrap_or_else(|| TEXT.into());
-    request["name"] = "a.toml".into();
+    let text = request.get("text").cloned().unwrap_or_else(|| TEXT.into());
+    request["given"] = json!({ "text": text, "name": "a.toml" });
     save::file(&serde_json::from_value(request).expect("a request"), &mut no_supply, &mut |_| true)
 }
 
