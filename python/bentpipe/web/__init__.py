@@ -54,6 +54,11 @@ PARTS = (
     "flows",
     "controls",
     "scenarios",
+    "aside",
+    "recording",
+    "scene",
+    "windows",
+    "play",
     "page",
 )
 

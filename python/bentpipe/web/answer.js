@@ -15,6 +15,7 @@ const show = ({ answer, columns, ms, memory }, asked) => {
   arrange(answer);
   draw();
   summarise();
+  renewPlay();
   by("state").textContent = `${answer.report.packets.toLocaleString("en")} packets simulated in ${time(ms / 1e3)}.`;
   by("warnings").hidden = !answer.report.warnings.length;
   by("warnings").replaceChildren(...answer.report.warnings.map(line => node("li", {}, line)));

@@ -37,7 +37,25 @@
     postMessage({ id, answer, columns, ms: performance.now() - began, memory: c.memory.buffer.byteLength }, [columns.buffer]);
   };
 
+  // Parts of a run for the player, and files of it.
+  const aside = {
+    play({ id, request }) {
+      const answer = called(c.play, request), columns = new Float64Array(c.memory.buffer, c.columns(), c.columns_len()).slice();
+      postMessage({ id, answer, columns }, [columns.buffer]);
+    },
+    save({ id, request }) {
+      const answer = called(c.save, request), file = bytes(c.file(), c.file_len()).slice();
+      postMessage({ id, answer, file }, [file.buffer]);
+    },
+  };
+  const called = (call, request) => {
+    told = performance.now();
+    give(write.encode(JSON.stringify(request)));
+    const size = call();
+    return JSON.parse(read.decode(bytes(c.output(), size)));
+  };
+
   onmessage = ({ data }) => {
-    try { data.module ? begin(data) : simulate(data); } catch (error) { postMessage({ id: data.id, failed: String(error.message ?? error) }); }
+    try { data.module ? begin(data) : data.call ? aside[data.call](data) : simulate(data); } catch (error) { postMessage({ id: data.id, failed: String(error.message ?? error) }); }
   };
 })();
