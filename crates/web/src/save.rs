@@ -28,6 +28,9 @@ pub struct Request {
     /// them.
     #[serde(default)]
     pub samples: u64,
+    /// Take these samples, whatever the scenario says.
+    #[serde(default)]
+    pub even: bool,
 }
 
 /// A file to be saved.
@@ -66,7 +69,7 @@ pub fn file(
         plan.record = None;
         return capture_in_memory(&plan, &Place::named(&request.at), MOST, supply, watch).map_err(failed);
     }
-    let interval = match plan.record {
+    let interval = match plan.record.filter(|_| !request.even) {
         // Links have samples at instants alone.
         Some(record) if record.interval.is_some() || request.what != What::LinkTrace => record.interval,
         _ => Some(Span((plan.duration.0 / request.samples.max(1)).max(1))),

@@ -59,6 +59,9 @@ PARTS = (
     "scene",
     "windows",
     "play",
+    "picture",
+    "downloads",
+    "probes",
     "page",
 )
 

@@ -16,6 +16,7 @@ const show = ({ answer, columns, ms, memory }, asked) => {
   draw();
   summarise();
   renewPlay();
+  loadProbes();
   by("state").textContent = `${answer.report.packets.toLocaleString("en")} packets simulated in ${time(ms / 1e3)}.`;
   by("warnings").hidden = !answer.report.warnings.length;
   by("warnings").replaceChildren(...answer.report.warnings.map(line => node("li", {}, line)));

@@ -8,11 +8,6 @@ const copied = async (button, text) => {
 };
 by("copy").addEventListener("click", () => copied(by("copy"), by("text").value));
 by("share").addEventListener("click", async () => { await remember(); copied(by("share"), location.href); });
-by("download").addEventListener("click", () => {
-  const url = URL.createObjectURL(new Blob([by("text").value], { type: "application/toml" }));
-  node("a", { href: url, download: `${base.name}.toml` }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
-});
 by("foot").textContent = `Bentpipe ${known.version}. One scenario and one seed give the same bits here and on the command line. A link to this page holds the scenario and its changes, and nothing is sent to anyone.`;
 // On a phone the charts are nearer if little is unfolded.
 if (matchMedia("(max-width: 40rem)").matches) document.querySelectorAll(".group:not(#links-group)").forEach(group => { group.open = false; });

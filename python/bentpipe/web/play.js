@@ -168,7 +168,8 @@ addEventListener("resize", again);
 // A click in a chart offers to play from there.
 let pressed = 0;
 charts.forEach(([, , drawn]) => {
-  drawn.plot.addEventListener("mousedown", event => { pressed = event.clientX; });
+  // Before uPlot, which keeps some of these events to itself.
+  drawn.plot.addEventListener("mousedown", event => { pressed = event.clientX; }, true);
   drawn.plot.addEventListener("click", event => {
     const box = drawn.u?.over.getBoundingClientRect();
     if (!box || event.target.matches("button") || Math.abs(event.clientX - pressed) > 3 || event.clientX < box.left || event.clientX > box.right) return;
@@ -179,5 +180,5 @@ charts.forEach(([, , drawn]) => {
     drawn.u.over.append(offer);
     offer.style.left = `${Math.min(event.clientX - box.left, box.width - offer.offsetWidth)}px`;
     setTimeout(() => offer.remove(), 6000);
-  });
+  }, true);
 });
