@@ -64,7 +64,8 @@ pub extern "C" fn output() -> *const u8 {
     OUTPUT.with_borrow(|output| output.as_ptr())
 }
 
-/// Where the columns of the last [`simulate`] or [`play`] are: 64-bit numbers. They are valid until the next call.
+/// Where the columns of the last [`simulate`] or [`play`] are: 64-bit numbers. They are valid until the next
+/// call.
 #[unsafe(no_mangle)]
 pub extern "C" fn columns() -> *const f64 {
     COLUMNS.with_borrow(|columns| columns.as_ptr())

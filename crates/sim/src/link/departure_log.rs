@@ -1,4 +1,4 @@
-//! What a queue that decides at departure has done with packets, kept for a recorder that follows each of them.
+//! What a queue that decides at departure has done with packets, for a recorder that follows each of them.
 
 use bentpipe_cc::Time;
 

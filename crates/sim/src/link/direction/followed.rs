@@ -1,4 +1,4 @@
-//! What a direction tells a recorder that follows each packet. Nothing of it is kept unless somebody follows.
+//! What a direction says to a recorder that follows each packet. It keeps none of it otherwise.
 
 use bentpipe_cc::Time;
 
