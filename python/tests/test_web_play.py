@@ -248,6 +248,7 @@ def test_charts_are_pictures_with_their_origin(window: browser.Browser) -> None:
     root = ElementTree.fromstring(content)
     words = [text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {"time, s", "congestion window, segments", "queue, packets", "reno", "capacity"} <= set(words)
+    assert words[0] == "Goodput. What arrives in order, mean over a second or more."
     assert any("Seed 1" in word for word in words)
     assert any("link.geo.rate=2 Mbit/s" in word for word in words)
     choose(window, "save-chart", "rtt")

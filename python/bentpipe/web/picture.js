@@ -37,7 +37,7 @@ const chartSvg = (drawn, top) => {
     parts.push(`<path d="M${at(along)} ${line - 4}h22" stroke="${colour}" stroke-width="2" stroke-dasharray="${dashes.map(one => one * 1.6).join(" ")}"/>`, text(along + 27, line, name));
     along += long + 12;
   }
-  const title = drawn.figure.querySelector("figcaption").textContent.trim().replace(/\s+/g, " ");
+  const title = [...drawn.figure.querySelector("figcaption").childNodes].filter(one => one.nodeName !== "NOSCRIPT").map(one => one.textContent).join("").trim().replace(/\s+/g, " ");
   return `<g transform="translate(0 ${top})"><clipPath id="${id}"><rect x="${left}" y="${high}" width="${right - left}" height="${low - high}"/></clipPath>${text(left, 24, title, 'font-size="15" font-weight="600"')}${parts.join("")}` +
     `<path d="M${left} ${high}V${low}H${right}" fill="none" stroke="#000"/>${text((left + right) / 2, low + 36, given.x.label, 'text-anchor="middle"')}<text transform="translate(16 ${(high + low) / 2}) rotate(-90)" text-anchor="middle">${escaped(given.y.label)}</text></g>`;
 };
