@@ -219,6 +219,7 @@ impl Tap {
     }
 
     /// A packet was pushed into a direction, which is number `i` in the network and has this entity.
+    #[cold]
     #[inline(never)]
     pub(crate) fn pushed(
         &mut self,
@@ -233,6 +234,7 @@ impl Tap {
     }
 
     /// A packet comes out of a direction; `None` if the direction has only made a choice.
+    #[cold]
     #[inline(never)]
     pub(crate) fn popped(&mut self, now: Time, out: Option<&(Packet, Fate)>, direction: &mut Direction) {
         if let Some(journeys) = &mut self.journeys {

@@ -48,11 +48,7 @@ pub fn run_captured(
     supply: &mut Supply<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Outcome, RunError> {
-    let network = processed(plan, Network::new(plan, capture, supply, watch)?, watch)?;
-    if capture.is_some() && !watch(1.0) {
-        return Err(RunError::Interrupted); // a controller may have failed since the last look
-    }
-    network.finish(plan)
+    run_under_tap(plan, Tap::new(plan, capture)?, supply, watch).map(|(outcome, _)| outcome)
 }
 
 /// Runs `plan`, and returns the headers of its packets as a capture in memory, with `most` bytes at the most.
@@ -67,22 +63,27 @@ pub fn capture_in_memory(
     supply: &mut Supply<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Vec<u8>, RunError> {
-    let mut network = Network::new(plan, None, supply, watch)?;
-    network.tap = Some(Tap::in_memory(plan, at, most)?);
-    let mut network = processed(plan, network, watch)?;
-    let mut tap = network.tap.take();
-    network.finish(plan)?;
-    let Some(tap) = &mut tap else { return Ok(Vec::new()) };
-    tap.finish()?;
-    Ok(tap.bytes())
+    let tap = Tap::in_memory(plan, at, most)?;
+    run_under_tap(plan, Some(tap), supply, watch).map(|(_, bytes)| bytes)
 }
 
-/// The network at the end of the run.
-fn processed(plan: &Plan, network: Network, watch: &mut Watch<'_>) -> Result<Network, RunError> {
-    match fast_path::eligibility(plan, &network) {
-        Some(eligible) => FastPath::new(plan, network, eligible).run(watch),
-        None => Reference::new(plan, network).run(watch),
+/// Runs `plan` under the eyes of a tap. Returns the bytes that it has captured in memory, too.
+fn run_under_tap(
+    plan: &Plan,
+    tap: Option<Box<Tap>>,
+    supply: &mut Supply<'_>,
+    watch: &mut Watch<'_>,
+) -> Result<(Outcome, Vec<u8>), RunError> {
+    let network = Network::new(plan, tap, supply, watch)?;
+    let mut network = match fast_path::eligibility(plan, &network) {
+        Some(eligible) => FastPath::new(plan, network, eligible).run(watch)?,
+        None => Reference::new(plan, network).run(watch)?,
+    };
+    if network.tap.as_ref().is_some_and(|tap| tap.captures()) && !watch(1.0) {
+        return Err(RunError::Interrupted); // a controller may have failed since the last look
     }
+    let bytes = network.tap.as_mut().map_or_else(Vec::new, |tap| tap.bytes());
+    Ok((network.finish(plan)?, bytes))
 }
 
 /// As [`run`], by the reference loop: an event for each packet at each direction.
@@ -95,7 +96,7 @@ pub fn run_by_reference(
     supply: &mut Supply<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Outcome, RunError> {
-    Reference::new(plan, Network::new(plan, None, supply, watch)?).run(watch)?.finish(plan)
+    Reference::new(plan, Network::new(plan, Tap::new(plan, None)?, supply, watch)?).run(watch)?.finish(plan)
 }
 
 /// A [`Supply`] for plans that use only registered controllers.

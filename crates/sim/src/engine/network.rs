@@ -4,7 +4,6 @@ use bentpipe_cc::registry;
 use bentpipe_cc::{Controller, Start, Time};
 use bentpipe_tcp::Options;
 
-use crate::capture::pcap::Capture;
 use crate::capture::tap::Tap;
 use crate::engine::audit;
 use crate::engine::classes;
@@ -76,11 +75,10 @@ impl Network {
     /// The network of `plan` before anything has happened.
     pub(super) fn new(
         plan: &Plan,
-        capture: Option<&Capture>,
+        tap: Option<Box<Tap>>,
         supply: &mut Supply<'_>,
         watch: &mut Watch<'_>,
     ) -> Result<Self, RunError> {
-        let tap = Tap::new(plan, capture)?;
         let carried = CarriedStore::default();
         let (mut directions, mut classes) = (Vec::new(), Vec::new());
         for (id, of) in plan.directions() {

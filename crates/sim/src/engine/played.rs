@@ -104,8 +104,7 @@ impl PlayedRun {
         supply: &mut Supply<'_>,
     ) -> Result<Self, RunError> {
         plan.record = None;
-        let mut network = Network::new(&plan, None, supply, &mut |_| true)?;
-        network.tap = Some(Tap::following(&plan, from));
+        let mut network = Network::new(&plan, Some(Tap::following(&plan, from)), supply, &mut |_| true)?;
         network.directions.iter_mut().for_each(|direction| direction.log_departures());
         let watched = flows.iter().filter(|flow| **flow < plan.flows.len()).map(|&flow| Watched {
             flow,

@@ -57,6 +57,7 @@ impl Reference {
     ///
     /// # Errors
     /// The run was stopped, or exceeds a bound.
+    #[inline(never)] // so that it takes no registers from the fast path
     pub(super) fn run(mut self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
         self.advance(self.network.end, watch)?;
         Ok(self.network)

@@ -6,6 +6,7 @@
 use bentpipe_cc::Time;
 use bentpipe_tcp::Sender;
 
+use crate::capture::tap::Tap;
 use crate::engine::error::RunError;
 use crate::engine::fast_path::{FastPath, eligibility};
 use crate::engine::hosts::EventLoop;
@@ -35,7 +36,7 @@ impl SteppedRun {
     /// # Errors
     /// A controller that cannot be built.
     pub fn new(plan: Plan, supply: &mut Supply<'_>) -> Result<Self, RunError> {
-        let network = Network::new(&plan, None, supply, &mut |_| true)?;
+        let network = Network::new(&plan, Tap::new(&plan, None)?, supply, &mut |_| true)?;
         let events = match eligibility(&plan, &network) {
             Some(eligible) => Events::Fast(Box::new(FastPath::new(&plan, network, eligible))),
             None => Events::Reference(Box::new(Reference::new(&plan, network))),

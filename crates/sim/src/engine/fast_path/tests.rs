@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Scenario;
+use crate::capture::tap::Tap;
 use crate::engine::no_supply;
 use crate::host::flow::Kind;
 use crate::record::Outcome;
@@ -14,7 +15,7 @@ fn plan(text: &str, set: &[(&str, &str)]) -> Plan {
 
 /// The run of an eligible plan, before anything has happened.
 fn fast_path(plan: &Plan) -> FastPath {
-    let network = Network::new(plan, None, &mut no_supply, &mut |_| true).unwrap();
+    let network = Network::new(plan, Tap::new(plan, None).unwrap(), &mut no_supply, &mut |_| true).unwrap();
     let eligible = eligibility(plan, &network).unwrap();
     FastPath::new(plan, network, eligible)
 }
@@ -136,7 +137,8 @@ fn directions_that_promise_little_give_the_same_result() {
         for (_, direction) in directions.enumerate().filter(|(i, _)| opaque >> i & 1 == 1) {
             direction.line = Some(promises_no_order(direction.rate_bps, direction.delay));
         }
-        let network = Network::new(&plan, None, &mut no_supply, &mut |_| true).unwrap();
+        let network =
+            Network::new(&plan, Tap::new(&plan, None).unwrap(), &mut no_supply, &mut |_| true).unwrap();
         let eligible = eligibility(&plan, &network).unwrap();
         let network = FastPath::new(&plan, network, eligible).run(&mut |_| true).unwrap();
         assert_eq!(network.finish(&plan).unwrap().report, expected, "{opaque:b}");
