@@ -15,12 +15,10 @@ import browser
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from test_web import after, moved, needs_chromium, needs_page, opened, text_of, until, window
+from web_page import after, moved, needs_chromium, needs_page, opened, text_of, until
 
 import bentpipe as bp
 from bentpipe.registry import SCENARIOS
-
-__all__ = ["window"]
 
 pytestmark = [needs_page, needs_chromium]
 
@@ -275,3 +273,13 @@ def test_a_probe_has_the_values_that_python_records(window: browser.Browser) -> 
         "bentpipe.all.get(document.getElementById('chart-probe')).given.curves[0].y.slice(0, 600)"
     )
     assert shown == probes.filter(pl.col("probe") == names[-1])["value"].to_list()[:600]
+
+
+def test_a_controller_of_the_reader_is_played_too(window: browser.Browser) -> None:
+    """It halves its window at a loss, as Reno does."""
+    open_player(window, LOSSY + "&flow.0.cc=javascript:Mine")
+    until(window, "document.getElementById('play-moments').options.length > 2")
+    played(window, 6.0)
+    assert "window" in text_of(window, "play-said") and text_of(window, "play-wait") == ""
+    assert "a full queue drops a packet" in text_of(window, "play-moments")
+    assert window.errors == []

@@ -1,28 +1,21 @@
 // A thread beside that of the shown run, for all that reads more of a run: the player, files, probes.
 const aside = () => {
-  const waiting = new Map(), made = new Worker(source);
+  const waiting = new Map();
   let next = 0;
-  const end = said => {
-    made.terminate();
-    for (const one of waiting.values()) one.reject(new Error(said));
-    waiting.clear();
-  };
-  made.onmessage = ({ data }) => {
+  const fail = said => { for (const one of waiting.values()) one.reject(new Error(said)); waiting.clear(); };
+  const made = thread(ownCode(shownScenario()), data => {
     if (data.ready) return;
-    const one = waiting.get(data.id) ?? [...waiting.values()][0];
-    if (data.part !== undefined) { one?.part(data.part); return; }
+    if (data.part !== undefined) { waiting.values().next().value?.part(data.part); return; }
+    waiting.get(data.id)?.resolve(data);
     waiting.delete(data.id);
-    if (data.failed) { one?.reject(new Error(data.failed)); end(data.failed); } else one?.resolve(data);
-  };
-  made.onerror = event => { event.preventDefault(); end(event.message); };
-  wasm.then(module => made.postMessage({ module, files: known.files }));
+  }, fail);
   // `call` is a function of the module: "play" or "save".
   const ask = (call, request, part = () => {}) => new Promise((resolve, reject) => {
-    waiting.set(++next, { resolve, reject, part });
-    const id = next;
-    wasm.then(() => made.postMessage({ id, call, request }));
+    const id = ++next;
+    waiting.set(id, { resolve, reject, part });
+    wasm.then(() => made.ask(id, request, call));
   });
-  return { ask, end: () => end("stopped") };
+  return { ask, end: () => { made.end(); fail("stopped"); } };
 };
 // The scenario that the charts show. Its changes are in the text.
 const shownScenario = () => ({ text: last.text, name: `${base.name}.toml`, changes: [] });

@@ -36,7 +36,8 @@ const thread = (code, heard, failed) => {
   };
   wasm.then(module => { if (!over) made.postMessage({ module, files: known.files }); });
   return {
-    ask(id, request) { silent = 0; busy = true; made.postMessage({ id, request }); },
+    // `call` is a function of the module other than `simulate`.
+    ask(id, request, call) { silent = 0; busy = true; made.postMessage({ id, request, call }); },
     end,
   };
 };

@@ -40,16 +40,19 @@
   // Parts of a run for the player, and files of it.
   const aside = {
     play({ id, request }) {
+      if (request.start) ownControllers.forget();
       const answer = called(c.play, request), columns = new Float64Array(c.memory.buffer, c.columns(), c.columns_len()).slice();
       postMessage({ id, answer, columns }, [columns.buffer]);
     },
     save({ id, request }) {
+      ownControllers.forget();
       const answer = called(c.save, request), file = bytes(c.file(), c.file_len()).slice();
       postMessage({ id, answer, file }, [file.buffer]);
     },
   };
   const called = (call, request) => {
     told = performance.now();
+    reached = 0;
     give(write.encode(JSON.stringify(request)));
     const size = call();
     return JSON.parse(read.decode(bytes(c.output(), size)));
