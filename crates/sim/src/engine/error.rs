@@ -28,6 +28,14 @@ pub enum RunError {
         /// Most rows of a run.
         most: u64,
     },
+    /// A played run has too many packets under way.
+    #[error(
+        "more than {most} packets are under way at once, which is more than can be played; lower the rate or the delay of the links"
+    )]
+    UnderWay {
+        /// Most packets under way, with those that entered a direction behind one of them.
+        most: usize,
+    },
     /// Packets under way and segments outstanding would fill the memory.
     #[error(
         "the run takes too much memory: it keeps {kept} packets and outstanding segments, {who}; a run may keep {most}, and a flow have \

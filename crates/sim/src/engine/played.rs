@@ -127,11 +127,15 @@ impl PlayedRun {
     pub fn advance(&mut self, until: Time, most: usize, watch: &mut Watch<'_>) -> Result<(), RunError> {
         let end = Time(self.plan.duration.0);
         let (until, mut events) = (until.min(end), 0_u64);
-        while !self.is_over && (until == end || self.complete() < until) && self.rows() < most {
+        loop {
+            let complete = self.complete(); // hands on what is known to the end, so that memory stays small
+            if self.is_over || (until < end && complete >= until) || self.rows() >= most {
+                return Ok(());
+            }
             let next = self.run.next();
             if next > end {
                 self.close(end);
-                break;
+                return Ok(());
             }
             let mut goes_on = self.run.advance(next, watch)?;
             self.look(next);
@@ -144,10 +148,9 @@ impl PlayedRun {
                 memory.check(&self.plan, flows, directions)?;
             }
             if self.kept() > MOST_KEPT {
-                return Err(RunError::Rows { most: MOST_KEPT as u64 });
+                return Err(RunError::UnderWay { most: MOST_KEPT });
             }
         }
-        Ok(())
     }
 
     /// What has been recorded since the last call.

@@ -2,6 +2,8 @@
 
 use bentpipe_cc::Time;
 
+use crate::link::contract::Refusal;
+
 /// What happened to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
@@ -15,7 +17,12 @@ pub(crate) enum Departure {
         lost: Option<Time>,
     },
     /// The queue dropped it.
-    Dropped(Time),
+    Dropped {
+        /// When.
+        at: Time,
+        /// A handover flushed it, or the queue's rule chose it.
+        why: Refusal,
+    },
 }
 
 /// An entry: the handle of the packet, and what happened to it.

@@ -43,7 +43,7 @@ impl Departures<'_> {
         let verdicts = &mut self.queue.store.verdicts;
         let refused =
             verdicts.dropped > before && verdicts.unreported.pop_if(|last| *last == packet).is_some();
-        self.log_drops(now, known);
+        self.log_drops(now, known, Refusal::Early);
         if self.queue.is_idle() {
             self.choose(now);
         }
@@ -103,7 +103,7 @@ impl Departures<'_> {
         if flush <= choice {
             let known = self.unreported();
             self.queue.flush(flush);
-            self.log_drops(flush, known);
+            self.log_drops(flush, known, Refusal::Flushed);
         } else {
             self.choose(choice);
         }
@@ -125,7 +125,7 @@ impl Departures<'_> {
         }
         let known = self.unreported();
         let packet = self.queue.dequeue(at);
-        self.log_drops(at, known);
+        self.log_drops(at, known, Refusal::Early);
         match self.stages.channel.arq_mut() {
             Some(arq) => packet.map(|packet| arq.first(packet)),
             None => packet.map(Frame::once),
@@ -138,10 +138,10 @@ impl Departures<'_> {
     }
 
     /// Logs the drops at `at`, those behind the first `known` ones.
-    fn log_drops(&mut self, at: Time, known: usize) {
+    fn log_drops(&mut self, at: Time, known: usize, why: Refusal) {
         let Scheduled { log: Some(log), store, .. } = &mut *self.queue else { return };
         let dropped = store.verdicts.unreported.get(known..).unwrap_or_default();
-        log.extend(dropped.iter().map(|packet| (packet.handle, Departure::Dropped(at))));
+        log.extend(dropped.iter().map(|packet| (packet.handle, Departure::Dropped { at, why })));
     }
 
     /// Uses the next opportunity that is due by `now`. Returns `None` if there is none, or nothing to send.

@@ -50,6 +50,16 @@ pub enum CrossingEnd {
     Inside,
 }
 
+impl From<Refusal> for CrossingEnd {
+    fn from(why: Refusal) -> Self {
+        match why {
+            Refusal::Full => Self::Full,
+            Refusal::Early => Self::Early,
+            Refusal::Flushed => Self::Flushed,
+        }
+    }
+}
+
 /// What a sender is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -163,11 +173,7 @@ impl Journeys {
         self.entered[i] = self.entered[i].wrapping_add(1);
         if let Push::Dropped(why) = push {
             (crossing.end, crossing.is_over) = (Some(now), true);
-            crossing.how = match why {
-                Refusal::Full => CrossingEnd::Full,
-                Refusal::Early => CrossingEnd::Early,
-                Refusal::Flushed => CrossingEnd::Flushed,
-            };
+            crossing.how = why.into();
             crossing.end =
                 direction.end_of(packet.handle).filter(|_| why == Refusal::Flushed).or(crossing.end);
             self.loses(&crossing);
@@ -223,9 +229,9 @@ impl Journeys {
                         }
                     }
                 }
-                Departure::Dropped(at) => {
+                Departure::Dropped { at, why } => {
                     (crossing.end, crossing.is_over) = (Some(at), true);
-                    crossing.how = CrossingEnd::Early;
+                    crossing.how = why.into();
                     let dropped = *crossing;
                     self.loses(&dropped);
                 }

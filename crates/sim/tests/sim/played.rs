@@ -153,6 +153,41 @@ fn the_phases_of_a_sender_have_their_names() {
     assert!(seen.contains(&(SenderPhase::Model as u8)) && !seen.contains(&(SenderPhase::Avoidance as u8)));
 }
 
+/// Half a million packets under way at once is the bound; in five minutes nearly twice as many go in.
+#[test]
+fn a_long_run_is_played_to_its_end_in_the_memory_of_what_is_under_way() {
+    let plan = plan(&geo("300 s", "", "cc = \"cubic\""));
+    let crossings = run(&plan, &mut no_supply, &mut |_| true).expect("a run").report.packets * 4;
+    assert!(crossings > 900_000, "{crossings}");
+    let (packets, _, moments) = played(&plan, Time::MAX, u64::MAX / 4, usize::MAX);
+    assert!(packets.enter_s.is_empty() && !moments.is_empty(), "{moments:?}");
+    // The last seconds, as a player asks for them.
+    let late = Time(plan.duration.0 - 10_000_000_000);
+    let (packets, ..) = played(&plan, late, u64::MAX / 4, 60_000);
+    assert!((8_000..100_000).contains(&packets.enter_s.len()), "{}", packets.enter_s.len());
+}
+
+/// The queue is full when the handover comes; what it drops then is not CoDel's choice.
+#[test]
+fn a_handover_that_flushes_a_scheduled_queue_is_no_early_drop() {
+    for queue in ["codel", "fq-codel"] {
+        let link = format!(
+            "queue = {{ kind = \"{queue}\", limit = \"100 packets\", target = \"2 s\", interval = \"4 s\" }}\n\
+             handover = {{ at = [\"50 ms\"], queue = \"flushed\", in_flight = \"delivered\" }}"
+        );
+        let plan = plan(&geo("1 s", &link, "cc = \"reno\"\ninitial_window = 200"));
+        let (packets, _, moments) = played(&plan, Time(0), u64::MAX / 4, usize::MAX);
+        let ended = |how: CrossingEnd| {
+            let rows = (0..packets.enter_s.len()).map(|i| packets.row(i));
+            rows.filter(|row| row.end == how as u8).map(|row| row.end_s).collect::<Vec<_>>()
+        };
+        let flushed = ended(CrossingEnd::Flushed);
+        assert!(!flushed.is_empty() && flushed.iter().all(|at| *at == 0.05), "{queue}: {flushed:?}");
+        assert!(!ended(CrossingEnd::Early).contains(&0.05), "{queue}");
+        assert!(moments.contains(&Moment { what: Happening::Loss(CrossingEnd::Flushed), t_s: 0.05, flow: 0 }));
+    }
+}
+
 #[test]
 fn a_capture_in_memory_has_the_bytes_of_the_file() {
     let plan = plan(&geo("20 s", "loss = { kind = \"packet-error\", rate = 0.002 }", "cc = \"cubic\""));
