@@ -184,7 +184,11 @@ fn a_handover_that_flushes_a_scheduled_queue_is_no_early_drop() {
         let flushed = ended(CrossingEnd::Flushed);
         assert!(!flushed.is_empty() && flushed.iter().all(|at| *at == 0.05), "{queue}: {flushed:?}");
         assert!(!ended(CrossingEnd::Early).contains(&0.05), "{queue}");
-        assert!(moments.contains(&Moment { what: Happening::Loss(CrossingEnd::Flushed), t_s: 0.05, flow: 0 }));
+        assert!(moments.contains(&Moment {
+            what: Happening::Loss(CrossingEnd::Flushed),
+            t_s: 0.05,
+            flow: 0
+        }));
     }
 }
 
