@@ -177,6 +177,7 @@ oracle: | system ## record the Linux kernel's own algorithms ACK by ACK in QEMU;
 
 bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scenario; writes docs/performance.md (20 minutes)
 	$(BIN)/bentpipe bench --out docs/performance.json
+	$(BIN)/bentpipe bench --only w --out docs/performance-web.json
 	$(BIN)/python scripts/docs.py performance_md
 
 bench-emu: setup ## the emulator's lateness, cost and maximum beside mahimahi and netem, as root; docs/emulator.md (15 minutes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from bentpipe import _core
 from bentpipe.registry import SCENARIOS, unknown
@@ -17,7 +18,7 @@ class BenchCase:
 
     Args:
         title: a short description.
-        file: the scenario, in scenarios/bench.
+        file: the scenario, from scenarios/bench on.
         changes: values that differ from the file's, key and value.
         quick: duration that a quick benchmark simulates instead.
         runs: how many runs with consecutive seeds make one measurement, all in one process here.
@@ -29,6 +30,7 @@ class BenchCase:
         against: the case whose cost per packet this one's is compared with, if any.
         must: the ratio that is asked for: to ns-2 at least, to the case `against` at most.
         aim: the ratio that is wished for, likewise.
+        in_page: whether the module of the page runs it, by node.
     """
 
     title: str
@@ -44,16 +46,24 @@ class BenchCase:
     against: str | None = None
     must: float | None = None
     aim: float | None = None
+    in_page: bool = False
+
+    @property
+    def path(self) -> Path:
+        """The file of the scenario."""
+        return SCENARIOS / "bench" / f"{self.file}.toml"
+
+    def changed(self, *, quick: bool) -> list[list[tuple[str, str]]]:
+        """The changes of each run of one measurement."""
+        pairs = [(key, value) for key, value in self.changes]
+        pairs += [("duration", self.quick)] if quick else []
+        runs = self.quick_runs if quick else self.runs
+        return [[*pairs, ("seed", f"{seed}")] for seed in range(1, runs + 1)]
 
     def scenarios(self, *, quick: bool) -> list[Scenario]:
         """The runs of one measurement."""
-        pairs = [(key, value) for key, value in self.changes]
-        pairs += [("duration", self.quick)] if quick else []
-        path = str(SCENARIOS / "bench" / f"{self.file}.toml")
-        runs = self.quick_runs if quick else self.runs
-        return [
-            Scenario.from_json(_core.load(path, [*pairs, ("seed", f"{seed}")])) for seed in range(1, runs + 1)
-        ]
+        changes = self.changed(quick=quick)
+        return [Scenario.from_json(_core.load(str(self.path), pairs)) for pairs in changes]
 
     def what(self, scenarios: Sequence[Scenario]) -> str:
         """The title with how long is simulated, and how often."""
@@ -73,13 +83,14 @@ GROWTH = ("b10000", "b100", 5.0, 3.0)
 def chosen(names: Sequence[str]) -> dict[str, BenchCase]:
     """The cases of these names and those that they are compared with.
 
-    A letter selects all names that begin with it; no name at all selects every case.
+    A letter selects all names that begin with it. No name at all selects every case but those of the page,
+    which need its module.
 
     Raises:
         ScenarioError: there is no such case.
     """
     if not names:
-        return dict(CASES)
+        return {key: case for key, case in CASES.items() if not case.in_page}
     wanted: set[str] = set()
     for name in names:
         found = [key for key in CASES if key == name or (len(name) == 1 and key.startswith(name))]

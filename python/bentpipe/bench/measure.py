@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from bentpipe import _core, ns2
+from bentpipe.bench import in_page
 from bentpipe.bench.cases import BenchCase
 from bentpipe.bench.page import SCHEMA
 from bentpipe.kernel import machine
@@ -87,6 +88,8 @@ def ask(scenarios: Sequence[Scenario], *, threads: int = 1) -> dict[str, Any]:
 
 def here(case: BenchCase, *, quick: bool) -> dict[str, Any]:
     """One measurement of Bentpipe."""
+    if case.in_page:
+        return in_page.run(case, quick=quick)
     took = ask(case.scenarios(quick=quick))
     return {
         "packets": took["packets"],
@@ -130,8 +133,11 @@ def measure(
     Raises:
         RuntimeError: a run failed.
     """
+    if any(case.in_page for case in cases.values()) and (lacks := in_page.missing()):
+        tell(f"not measured, the module of the page: {lacks}")
+        cases = {key: case for key, case in cases.items() if not case.in_page}
     witness = ns2.available()
-    if not witness:
+    if not witness and any(case.ns2 for case in cases.values()):
         tell(ns2.MISSING)
     taken: dict[str, list[dict[str, Any]]] = {key: [] for key in cases}
     for turn in range(pairs):

@@ -287,16 +287,28 @@ def _steps_of(spread: Spread) -> str:
     return f"{spread.median:,.0f} ({spread.least:,.0f} to {spread.most:,.0f})"
 
 
+def _shown(stored: dict[str, Any], columns: Sequence[int]) -> str:
+    return markdown([_HEADS[i] for i in columns], [[row[i] for i in columns] for row in rows(stored)])
+
+
+def module_tables(stored: dict[str, Any]) -> Mapping[str, str]:
+    """The parts that a benchmark of the module of the page decides, likewise."""
+    return {
+        "module machine": tables(stored)["machine"],
+        "module": _shown(stored, _GIVEN["of_module"]),
+    }
+
+
 def tables(stored: dict[str, Any]) -> Mapping[str, str]:
     """The parts of docs/performance.md that numbers decide, by the names of their markers."""
+    machine = stored["machine"]
     turns = sorted({len(case["pairs"]) for case in stored["cases"].values()})
-    machine, shown = stored["machine"], _GIVEN["on_page"]
     how = f"{' or '.join(map(str, turns))} pairs{' of a quick benchmark' if stored['quick'] else ''}"
     made = {
         "machine": f"{how} on {machine['date']}: {machine['processor']}, {machine['processors']} processors, "
         f"{machine['memory']};\n{machine['system']}, rustc {machine['rustc']}, Python {machine['python']}; "
         f"load {machine['load']}.",
-        "scenarios": markdown([_HEADS[i] for i in shown], [[row[i] for i in shown] for row in rows(stored)]),
+        "scenarios": _shown(stored, _GIVEN["on_page"]),
         "ns3": f"{_ns3(stored)}.",
     }
     if "environments" in stored:

@@ -18,11 +18,16 @@ from bentpipe.memory import peak_bytes
 
 def delivered(raw: _core.RawResult) -> int:
     """Data packets that reached the applications, in order."""
-    sizes = {flow["mss"] for flow in json.loads(raw.scenario)["flow"]}
+    payload = sum(flow["delivered_bytes"] for flow in json.loads(raw.json)["flows"])
+    return int(payload // segment_bytes(raw.scenario))
+
+
+def segment_bytes(resolved: str) -> int:
+    """Bytes of payload in a full segment of a scenario with every key."""
+    sizes = {flow["mss"] for flow in json.loads(resolved)["flow"]}
     if len(sizes) != 1:
         raise ValueError(f"the flows of a benchmark have segments of one size, not of {sorted(sizes)}")
-    payload = sum(flow["delivered_bytes"] for flow in json.loads(raw.json)["flows"])
-    return int(payload // int(sizes.pop().removesuffix(" bytes")))
+    return int(sizes.pop().removesuffix(" bytes"))
 
 
 def run_all(texts: list[str], threads: int) -> list[_core.RawResult]:
