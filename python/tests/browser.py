@@ -1,4 +1,7 @@
-"""A headless Chromium that looks at pages, spoken to over a pipe (Chrome DevTools Protocol)."""
+"""A headless Chromium that looks at pages, spoken to over a pipe (Chrome DevTools Protocol).
+
+Where BENTPIPE_FIREFOX names the program of a Firefox, that is the browser (firefox.py).
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+FIREFOX = os.environ.get("BENTPIPE_FIREFOX")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 #: What reaches beyond the window of the document, what scrolls sideways, and text that its own box cuts off.
@@ -86,23 +90,41 @@ class Browser:
         """Opens a page in a window of this width and waits until it is drawn."""
         self.errors.clear()
         self.requests.clear()
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
-                 mobile=False)  # fmt: skip
-        colours = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.ask("Emulation.setEmulatedMedia", features=[colours])
-        url = page.resolve().as_uri() if isinstance(page, Path) else page
-        wrong = self.ask("Page.navigate", url=url).get("errorText")
-        if wrong:
-            raise OSError(f"{url}: {wrong}")
+        self.size(width, 900)
+        self.media(dark=dark)
+        self.go(page.resolve().as_uri() if isinstance(page, Path) else page)
         until = time.monotonic() + 60
         while self.run("document.readyState") != "complete" and time.monotonic() < until:
             time.sleep(0.05)
         tall = int(self.run("document.documentElement.scrollHeight"))
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=min(tall, 12000),
-                 deviceScaleFactor=1, mobile=False)  # fmt: skip
+        self.size(width, min(tall, 12000))
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         while tall <= 12000 and not self.run(DRAWN) and time.monotonic() < until:
             time.sleep(0.05)
+
+    def size(self, width: int, height: int) -> None:
+        """Makes the window of this size."""
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+                 mobile=False)  # fmt: skip
+
+    def media(self, *, dark: bool = False, still: bool = False) -> None:
+        """What the reader's system asks of a page: dark colours, and no motion."""
+        values = {
+            "prefers-color-scheme": "dark" if dark else "light",
+            "prefers-reduced-motion": "reduce" if still else "",
+        }
+        features = [{"name": name, "value": value} for name, value in values.items()]
+        self.ask("Emulation.setEmulatedMedia", features=features)
+
+    def go(self, url: str) -> None:
+        """Begins to load a page.
+
+        Raises:
+            OSError: there is no such page.
+        """
+        wrong = self.ask("Page.navigate", url=url).get("errorText")
+        if wrong:
+            raise OSError(f"{url}: {wrong}")
 
     def unfold(self) -> None:
         """Opens the sections that are closed on a phone."""
@@ -168,7 +190,13 @@ def faults(window: Browser, page: Path | str, widths: Sequence[int] = (1280, 390
 
 @contextmanager
 def browser(home: Path) -> Iterator[Browser]:
-    """Starts Chromium with ``home`` for its files, and ends it."""
+    """Starts the browser with ``home`` for its files, and ends it."""
+    if FIREFOX:
+        from firefox import firefox  # which imports this module
+
+        with firefox(FIREFOX, home) as window:
+            yield window
+        return
     assert CHROMIUM is not None
     their_in, to = os.pipe()
     back, their_out = os.pipe()

@@ -11,7 +11,7 @@ from typing import Any
 
 import browser
 import pytest
-from web_page import after, moved, needs_chromium, needs_page, opened, text_of, until
+from web_page import after, moved, needs_browser, needs_page, opened, text_of, until
 
 import bentpipe as bp
 from bentpipe import web
@@ -95,7 +95,7 @@ def test_a_run_in_the_page_has_the_report_of_the_command_line(name: str) -> None
 
 
 @needs_page
-@needs_chromium
+@needs_browser
 class TestInChromium:
     """The page as a reader has it."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import browser
 import polars as pl
 import pytest
-from web_page import PAGE, needs_chromium, needs_page, opened, until
+from web_page import PAGE, needs_browser, needs_page, opened, until
 
 import bentpipe as bp
 from bentpipe import stats
@@ -73,7 +73,7 @@ def test_the_cases_of_a_button_are_the_runs_of_its_command(lab: Any, cli, tmp_pa
 
 
 @needs_page
-@needs_chromium
+@needs_browser
 def test_means_over_seeds_have_the_digits_of_the_statistics(window: browser.Browser) -> None:
     opened(window, "#scenario=geo-star")
     window.run("document.getElementById('seeds').value = '5'; document.getElementById('repeat').click()")
@@ -90,7 +90,7 @@ def test_means_over_seeds_have_the_digits_of_the_statistics(window: browser.Brow
     until(window, "!document.querySelector('#seeds-result table')")
 
 
-@needs_chromium
+@needs_browser
 @pytest.mark.skipif(not LAB.is_file(), reason="needs out/web/lab.html; run make web")
 def test_a_student_works_in_the_page(window: browser.Browser) -> None:
     window.open("about:blank")

@@ -10,11 +10,11 @@ from typing import Any
 
 import browser
 import pytest
-from web_page import after, needs_chromium, needs_page, opened, text_of, until, written
+from web_page import after, needs_browser, needs_page, opened, text_of, until, written
 
 import bentpipe as bp
 
-pytestmark = [needs_page, needs_chromium]
+pytestmark = [needs_page, needs_browser]
 
 USED = "#scenario=geo-star&flow.0.cc=javascript:Mine"
 HEAD = "class Mine extends Controller {\n  "

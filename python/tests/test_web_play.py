@@ -15,12 +15,12 @@ import browser
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from web_page import after, moved, needs_chromium, needs_page, opened, text_of, until
+from web_page import after, moved, needs_browser, needs_page, opened, text_of, until
 
 import bentpipe as bp
 from bentpipe.registry import SCENARIOS
 
-pytestmark = [needs_page, needs_chromium]
+pytestmark = [needs_page, needs_browser]
 
 #: Losses, slow start, recovery, a full queue: 2 Mbit/s over 500 ms, 30 s.
 LOSSY = "#scenario=geo&duration=30+s&link.geo.rate=2+Mbit%2Fs"
@@ -129,11 +129,11 @@ def test_keys_move_it(window: browser.Browser) -> None:
 
 def test_it_does_not_start_by_itself_for_whom_motion_disturbs(window: browser.Browser) -> None:
     opened(window, LOSSY)
-    window.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+    window.media(still=True)
     click(window, "play-open")
     until(window, "document.body.dataset.playing")
     assert text_of(window, "play-go") == "Play"
-    window.ask("Emulation.setEmulatedMedia", features=[])
+    window.media()
 
 
 def test_another_run_takes_the_place_of_the_played_one(window: browser.Browser) -> None:

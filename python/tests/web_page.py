@@ -1,4 +1,4 @@
-"""What tests of the page that simulates share: the page in Chromium, and what a reader does there."""
+"""What tests of the page that simulates share: the page in a browser, and what a reader does there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import pytest
 PAGE = Path(__file__).parents[2] / "out" / "web" / "bentpipe.html"
 
 needs_page = pytest.mark.skipif(not PAGE.is_file(), reason="needs out/web/bentpipe.html; run make web")
-needs_chromium = pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium, which is not here")
+needs_browser = pytest.mark.skipif(
+    not (browser.FIREFOX or browser.CHROMIUM), reason="needs Chromium, which is not here"
+)
 
 
 def opened(window: browser.Browser, fragment: str = "", width: int = 1280, *, dark: bool = False) -> None:

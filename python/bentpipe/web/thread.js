@@ -4,12 +4,25 @@ const workerText = by("worker").textContent, source = URL.createObjectURL(new Bl
 // Seconds in which a thread with code of the user must say something, and ticks of the clock that counts them.
 const SILENT_S = 2, TICK_MS = 250;
 
+// What a browser says of a text that it cannot read. Firefox says it of scripts of the page and not of threads.
+const misread = text => {
+  let said = {};
+  const hear = event => { event.preventDefault(); said = event; };
+  addEventListener("error", hear);
+  // What can be read after all does nothing here.
+  document.head.append(Object.assign(document.createElement("script"), { textContent: `throw 0;${text}` }));
+  removeEventListener("error", hear);
+  document.head.lastChild.remove();
+  return /SyntaxError/.test(said.message) ? said : {};
+};
+
 // A thread. `heard` gets { ready }, { part } and answers; `failed` gets a message, and then the thread is over.
 // `code` is of ownCode(), or null.
 const thread = (code, heard, failed) => {
   const before = workerText.split("\n").length, lines = code?.text.split("\n").length ?? 0;
   const names = code?.classes.map(name => `${name}: typeof ${name} === "function" ? ${name} : undefined`).join(", ");
-  const url = code ? URL.createObjectURL(new Blob([`${workerText}\n${code.text}\n;ownControllers.begin(${before}, { ${names} });`], { type: "text/javascript" })) : source;
+  const text = code ? `${workerText}\n${code.text}\n;ownControllers.begin(${before}, { ${names} });` : "";
+  const url = code ? URL.createObjectURL(new Blob([text], { type: "text/javascript" })) : source;
   const made = new Worker(url);
   let silent = 0, busy = true, over = false;
   const end = () => {
@@ -31,8 +44,8 @@ const thread = (code, heard, failed) => {
   };
   made.onerror = event => {
     event.preventDefault();
-    const line = Math.min(event.lineno - before, lines);
-    fail(code && line > 0 ? `${event.message.replace(/^Uncaught /, "")} (line ${line} of your code)` : event.message || "the thread of the simulator has failed");
+    const { message, lineno } = event.message || !code ? event : misread(text), line = Math.min(lineno - before, lines);
+    fail(code && line > 0 ? `${message.replace(/^Uncaught /, "")} (line ${line} of your code)` : message || "the thread of the simulator has failed");
   };
   wasm.then(module => { if (!over) made.postMessage({ module, files: known.files }); });
   return {
