@@ -1,6 +1,7 @@
 """Writes the numbers of docs/performance.md from those that are stored.
 
-The tables come from docs/performance.json and docs/performance-web.json (`make bench` measures both) and crates/sim/benches/instructions.toml
+The tables come from docs/performance.json and docs/performance-web.json (`make bench` measures both) and
+crates/sim/benches/instructions.toml
 (`make instructions UPDATE=1`). The text between their markers is replaced, the words around them are written
 by hand. docs/performance.csv has every column of the table of scenarios, the page a few.
 """
@@ -43,4 +44,7 @@ def counts() -> dict[str, str]:
 def pages() -> dict[Path, str]:
     """Page and table."""
     timings, module = (json.loads(path.read_text(encoding="utf-8")) for path in (TIMINGS, OF_MODULE))
-    return {**filled(PAGE, {**tables(timings), **module_tables(module), **counts()}), ROWS: csv_text(data(timings))}
+    return {
+        **filled(PAGE, {**tables(timings), **module_tables(module), **counts()}),
+        ROWS: csv_text(data(timings)),
+    }

@@ -1,6 +1,7 @@
-// The processor time of runs in the module of the page: node speed.mjs MODULE.wasm FILE <JOB
+// The processor time of runs in the module of the page: node --no-liftoff speed.mjs MODULE.wasm FILE <JOB
 // The job is a list of runs, and each run a list of changes of the scenario in the file: [key, value].
-// The first run is repeated before, uncounted, until V8 has compiled the functions that are busy.
+// The first run is made once before, uncounted: V8 compiles each function when it is first called, and with the
+// option at once with all that it knows. A page gets there within seconds.
 import { readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { ask, giveFolder, instance } from "./module.mjs";
@@ -16,9 +17,8 @@ const timed = some => {
   const before = spent(), answers = some.map(request => ask(made, "simulate", request));
   return [spent() - before, answers.map(answer => JSON.parse(answer))];
 };
-const WARM_MS = 2500, first = requests.slice(0, 1), [first_cpu_s] = timed(first);
-while (performance.now() < WARM_MS) timed(first);
+timed(requests.slice(0, 1));
 const [cpu_s, answers] = timed(requests);
 for (const answer of answers) if (answer.mistakes.length) throw new Error(answer.mistakes.join("; "));
 const delivered_bytes = answers.map(({ report }) => report.flows.reduce((sum, flow) => sum + flow.delivered_bytes, 0));
-console.log(JSON.stringify({ cpu_s, first_cpu_s, delivered_bytes, peak_bytes: process.resourceUsage().maxRSS * 1024 }));
+console.log(JSON.stringify({ cpu_s, delivered_bytes, peak_bytes: process.resourceUsage().maxRSS * 1024 }));

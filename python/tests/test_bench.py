@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bentpipe import _core, bench, ns2
-from bentpipe.bench import page
+from bentpipe.bench import in_page, page
 from bentpipe.bench.cases import CASES, BenchCase, chosen
 from bentpipe.bench.measure import here, measure, there
 from bentpipe.bench.page import data, rows, tables
@@ -133,6 +133,33 @@ def test_a_verdict_names_the_bound_that_is_kept(value: float, least: bool, said:
     assert page.verdict(value, must, aim, least=least) == said
 
 
+def test_the_module_of_the_page_may_take_so_much_longer_than_the_native_run_before_it() -> None:
+    # 1.5, 1.9 and 1.6 times the processor time of the same turn.
+    native = [(run(1_000_000, cpu_s), None) for cpu_s in (1.0, 2.0, 3.0)]
+    module = [(run(1_000_000, cpu_s), None) for cpu_s in (1.5, 3.8, 4.8)]
+    found = stored(**{"f": native, "w-f": module})
+    assert rows(found)[1][-3:] == ["1.60 (1.50 to 1.90)", "<= 1.7", "must"]
+    assert all(case.must == 1.7 for case in CASES.values() if case.in_page)
+    assert "| w-f |" in page.module_tables(found)["module"]
+
+
+@pytest.mark.skipif(in_page.missing() is not None, reason=f"the module of the page: {in_page.missing()}")
+def test_node_and_the_command_line_deliver_the_same_packets() -> None:
+    found = here(CASES["w-j-3"], quick=True)
+    assert found["packets"] == here(CASES["j-3"], quick=True)["packets"]
+    assert 0.0 < found["cpu_s"] < 60.0
+
+
+def test_without_node_the_rows_of_the_module_are_left_out_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(in_page.shutil, "which", lambda _: None)
+    told: list[str] = []
+    case = {"w-f": CASES["w-f"]}
+    assert measure(case, pairs=1, quick=True, more=False, tell=told.append)["cases"] == {}
+    assert told == ["not measured, the module of the page: node is not here (Debian: nodejs)"]
+
+
 def test_growth_is_the_cost_per_packet_with_many_flows_against_a_hundred() -> None:
     found = stored(b100=[(run(1_000_000, 1.0), None)], b10000=[(run(500_000, 2.0), None)])
     grown = page.growth(found)
@@ -195,7 +222,8 @@ def test_the_data_file_has_every_number_in_a_cell_of_its_own() -> None:
 def test_a_letter_stands_for_its_cases_and_brings_what_they_are_held_against() -> None:
     assert list(chosen(["b"])) == ["b10", "b100", "b1000", "b10000"]
     assert list(chosen(["h-bbr", "f"])) == ["a", "h-bbr", "f"]
-    assert list(chosen([])) == list(CASES)
+    assert list(chosen(["w-f"])) == ["f", "w-f"]
+    assert list(chosen([])) == [key for key in CASES if not key.startswith("w-")]
     with pytest.raises(_core.ScenarioError, match="h-bbr"):
         chosen(["h-bbrr"])
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: From this number of columns on a table is stacked on wider screens too.
 MANY = 7
+#: From this number of links on a list of runs is unfolded by a click.
+MANY_RUNS = 12
 LEAST_CONTRAST = 2.6
 """Of a coloured line against the ground, as in the charts (chart.js)."""
 Rgb = tuple[int, int, int]
@@ -149,6 +151,19 @@ class Page:
     def command(self, text: str, *, fold: str = "") -> None:
         """Lines of a terminal or of a file, to be copied; a click on ``fold`` unfolds them."""
         self._add(blocks().command(text, fold))
+
+    def opened(self, runs: Sequence[tuple[str, str]]) -> None:
+        """Links to runs in the page that simulates: words and address. Without any there is nothing."""
+        if not runs:
+            return
+        self.paragraphs(
+            "Open in the browser, which simulates the run again, to change it and to see its packets:"
+        )
+        shown = [Hyperlink(words, address) for words, address in runs]
+        if len(runs) >= MANY_RUNS:
+            self.table(["Run"], [[link] for link in shown], fold=f"{len(runs)} runs to open in the browser")
+        else:
+            self.bullets(shown)
 
     def table(
         self,

@@ -19,6 +19,9 @@ def report(
 ) -> Path:
     """Writes one page about stored runs: set-up, tables, charts, failures; or their table for LaTeX.
 
+    Where the simulator for browsers is at hand, it is written beside the page as `bentpipe.html`, and the
+    page has a link for each combination that it can run.
+
     Args:
         places: datasets of sweeps and directories of results; several are shown together.
         out: the page, or FILE.tex for the table of every combination; if None, a page
@@ -38,8 +41,9 @@ def report(
     from bentpipe._core import ScenarioError
     from bentpipe.files import TABLES, check_kind, replace_text
     from bentpipe.pages import check_page
-    from bentpipe.reports.writing import build, latex
+    from bentpipe.reports.writing import build, latex, openable
     from bentpipe.sweeps.stored import read
+    from bentpipe.web.link import links
 
     given = [Path(places)] if isinstance(places, str | Path) else [Path(place) for place in places]
     target = place_of(given) if out is None else Path(out)
@@ -53,7 +57,8 @@ def report(
             "and a name in .tex is its table for LaTeX"
         )
     check_page(target)
-    return build(read(given), measures).write(target)
+    stored = read(given)
+    return build(stored, measures, links(openable(stored), target)).write(target)
 
 
 def place_of(places: Sequence[Path]) -> Path:

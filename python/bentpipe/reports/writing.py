@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -17,6 +17,7 @@ from bentpipe.pages.prose import with_snippets
 from bentpipe.reports import curves
 from bentpipe.reports.measures import Means, Parameter, Sample, interval, leads, means, sample
 from bentpipe.reports.time import over_time
+from bentpipe.sweeps import dataset
 from bentpipe.sweeps.stored import Stored
 
 #: Most rows of a table; further rows are in the data files.
@@ -27,12 +28,13 @@ LONG = 30
 FEW = 12
 
 
-def build(stored: Stored, measures: Sequence[str] = ()) -> Page:
+def build(stored: Stored, measures: Sequence[str] = (), opened: Sequence[tuple[str, str]] = ()) -> Page:
     """The page about stored runs.
 
     Args:
         stored: the runs.
         measures: the measures of each, names of `REPORTED`; none: the usual ones.
+        opened: runs in the page that simulates: words and address.
 
     Raises:
         ScenarioError: there is no such measure, or no run has it.
@@ -73,6 +75,7 @@ def build(stored: Stored, measures: Sequence[str] = ()) -> Page:
     over_time(page, stored, found)
     _every_combination(page, found)
     _what_was_run(page, stored, found)
+    page.opened(opened)
     _failed(page, stored)
     _data_files(page, stored)
     return page
@@ -213,6 +216,17 @@ def _what_was_run(page: Page, stored: Stored, found: Sample | None) -> None:
         if text:
             of = f" of {place.resolve().name}" if len(stored.places) > 1 else ""
             page.command(text, fold=f"The scenario{of}, as JSON")
+
+
+def openable(stored: Stored) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The first run of each combination, words and scenario; nothing of results of the emulator."""
+    for part, place in zip(stored.parts, stored.places, strict=False):
+        if "emulation" in part:
+            continue
+        for run in range(int(part.get("points", 1))):
+            values = dataset.point_of(part, run)
+            name = ", ".join(f"{key} {value}" for key, value in reversed(values.items()))
+            yield name or place.resolve().name, dataset.scenario_of(part, run)
 
 
 def scenario_text(part: dict[str, Any]) -> str:

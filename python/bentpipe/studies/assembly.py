@@ -22,6 +22,7 @@ from bentpipe.studies.judge import Findings, Sensitivity, Sentence, evaluate, ju
 from bentpipe.studies.page import plain, shown
 from bentpipe.studies.places import Place
 from bentpipe.studies.study import Outcome, Report, Section, Study, StudyPlan, StudyResult
+from bentpipe.web.link import BESIDE
 
 #: The file of the figures' words, by figure, with the study, the mode, its note, and the version.
 WORDS = "figures.json"
@@ -199,7 +200,7 @@ def write(study: Study, plan: StudyPlan, outcome: Outcome, report: Report, out: 
         files.append(out / name)
     index = out / "index.html"
     page.render(study, plan, outcome, report, out).write(index)
-    files.append(index)
+    files += [path for path in (index, out / BESIDE) if path.is_file()]
     return StudyResult(
         name=study.name,
         title=study.title,

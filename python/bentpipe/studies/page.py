@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from bentpipe.stats import Mean
 from bentpipe.studies import prose
 from bentpipe.studies.claim import COUNTED, RULE, TRIED, Claim, Verdict
 from bentpipe.studies.study import Outcome, Report, Section, Study, StudyPlan, Tally
+from bentpipe.web.link import links
 
 #: The colour of each verdict's badge.
 TONE: Mapping[str, Tone] = {
@@ -207,7 +208,19 @@ def render(study: Study, plan: StudyPlan, outcome: Outcome, report: Report, out:
     for section in report.sections:
         add_section(page, section)
     _reproducing(page, study, plan, outcome)
+    page.opened(links(openable(plan), out / "index.html"))
     return page
+
+
+def openable(plan: StudyPlan) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The run of each case as the study reads the paper, with the first seed: words and scenario."""
+    seen = set()
+    for case in plan.cases:
+        keys = {key: value for key, value in case.keys.items() if key not in ("seed", "variant")}
+        words = ", ".join(f"{key} {value}" for key, value in keys.items())
+        if words not in seen:
+            seen.add(words)
+            yield words, case.scenario
 
 
 def _checks(page: Page, claim: Claim) -> None:

@@ -233,12 +233,19 @@ def about(place: Path) -> dict[str, Any]:
 def scenario_of(about: Mapping[str, Any], run: int) -> dict[str, Any]:
     """The scenario of a run of a dataset, by its description: the base, with the values of its point."""
     table: dict[str, Any] = copy.deepcopy(about.get("scenario") or {})
+    for key, value in point_of(about, run).items():
+        put_at(table, key, value)
+    return table
+
+
+def point_of(about: Mapping[str, Any], run: int) -> dict[str, Any]:
+    """The varied keys of a run of a dataset with their values, those that change first in front."""
+    found: dict[str, Any] = {}
     point = run % int(about.get("points", 1))
     for axis in reversed(about.get("vary", [])):  # the last axis changes first
         point, at = divmod(point, len(axis["values"]))
-        for key, value in zip(axis["keys"], axis["values"][at], strict=True):
-            put_at(table, key, value)
-    return table
+        found |= dict(zip(axis["keys"], axis["values"][at], strict=True))
+    return found
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

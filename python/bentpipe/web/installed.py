@@ -43,6 +43,15 @@ def module() -> bytes:
     return Path(done.stdout.strip()).read_bytes()
 
 
+def is_at_hand(path: Path) -> bool:
+    """Whether a page can be written there at once, with the module as it is and in no other file's place."""
+    try:
+        check_kind(path, PAGE)
+    except _core.ScenarioError:
+        return False
+    return MODULE.is_file()
+
+
 def first(given: str | Path) -> FirstScenario:
     """A scenario for a page to open with: a shipped name, or a file with those that it names.
 
@@ -63,8 +72,13 @@ def first(given: str | Path) -> FirstScenario:
     return FirstScenario(str(given), source.text, beside, is_shipped=source.is_shipped)
 
 
-def write(path: Path, scenario: str | Path | None = None) -> None:
+def write(path: Path, scenario: str | Path | None = None, *, compiled: bool = False) -> None:
     """Writes the page, complete or not at all; it opens with the scenario.
+
+    Args:
+        path: the page.
+        scenario: a shipped name, or a file.
+        compiled: take the module of the package as it is, instead of compiling what has changed in a clone.
 
     Raises:
         ScenarioError: the scenario is wrong, `path` is a file of another kind, or the installation has no
@@ -73,7 +87,7 @@ def write(path: Path, scenario: str | Path | None = None) -> None:
     """
     check_kind(path, PAGE)
     given = None if scenario is None else first(scenario)
-    replace_text(path, page(module(), given))
+    replace_text(path, page(MODULE.read_bytes() if compiled else module(), given))
 
 
 def browser_can_be_opened() -> bool:
