@@ -146,15 +146,31 @@ $(MODULE): $(RUST) scripts/web.sh scripts/rust.sh
 elsewhere: ## does the Python extension compile for macOS and Windows? (docs/releasing.md)
 	scripts/elsewhere.sh target/web
 
-# Shipped scenarios, and random ones.
+# Shipped scenarios, and random ones. $(call same_bits,PROGRAM,MODULE) compares the simulator in both.
 BITS = scenarios/*.toml scenarios/zoo/*.toml scenarios/bench/*.toml out/web/random/*.toml
-web-check: web ## the page's simulator against this one, bit for bit on shipped and on 300 random scenarios, and the page in Chromium
-	@command -v node >/dev/null || { echo "make web-check needs node (Debian: nodejs)"; exit 1; }
-	cargo build --release --quiet --package bentpipe-web --bin bits
+define same_bits
+	@command -v node >/dev/null || { echo "this needs node (Debian: nodejs)"; exit 1; }
 	$(BIN)/python scripts/random_scenarios.py out/web/random 300
-	target/release/bits $(BITS) >out/web/native.txt & node crates/web/bits.mjs $(MODULE) $(BITS) >out/web/wasm.txt && wait $$!
+	$(1) $(BITS) >out/web/native.txt & node crates/web/bits.mjs $(2) $(BITS) >out/web/wasm.txt && wait $$!
 	cmp out/web/native.txt out/web/wasm.txt && echo "$$(wc -l <out/web/wasm.txt) scenarios, the same in every bit"
-	$(BIN)/python -m pytest python/tests/test_web.py python/tests/test_web_lab.py
+endef
+PAGE_TESTS := $(addprefix python/tests/test_web,.py _lab.py _link.py _own.py _play.py)
+
+web-check: web ## the page's simulator against this one, bit for bit on shipped and on 300 random scenarios, and the page in Chromium
+	cargo build --release --quiet --package bentpipe-web --bin bits
+	$(call same_bits,target/release/bits,$(MODULE))
+	$(BIN)/python -m pytest $(PAGE_TESTS)
+	$(BIN)/python -m pytest -rP python/tests/test_web_speed.py
+
+# Both are compiled with little optimisation, which changes no bit; `make test-rust` has made one already.
+web-bits: setup ## the same comparison of bits alone, sooner compiled, for every change
+	@mkdir -p out/web
+	cargo build --quiet --package bentpipe-web --bin bits
+	module=$$(scripts/web.sh target/web web-quick); install -m 644 "$$module" out/web/quick.wasm
+	$(call same_bits,target/debug/bits,out/web/quick.wasm)
+
+web-firefox: web ## the tests of the page in a Firefox of Debian's packages, which is unpacked into target/firefox
+	firefox=$$(scripts/firefox.sh target/firefox) && BENTPIPE_FIREFOX=$$firefox $(BIN)/python -m pytest $(PAGE_TESTS)
 
 site: $(if $(WEB),web,setup) .venv/.docs ## the documentation as pages that are read without a server; runs the notebooks (out/site/index.html)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
@@ -206,7 +222,7 @@ nightly: fuzz-tools ## what is too long for every change: long forms of the test
 	PROPTEST_CASES=2000 $(MAKE) test-rust
 	$(MAKE) test-python-long
 	$(BIN)/python scripts/advise_scenarios.py
-	$(MAKE) web-check elsewhere
+	$(MAKE) web-check web-firefox elsewhere
 	$(MAKE) fuzz FUZZ_SECONDS=1800
 
 # Of the tests that are not marked root; what has a long form asks python/tests/forms.py.
@@ -225,13 +241,15 @@ fuzz-tools: ## nightly Rust and cargo-fuzz, if they are missing
 ZIGGED := VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --zig \
 	--compatibility manylinux_2_28 --out $(DIST)
 
-dist: .venv/.installed $(MODULE) ## an sdist, and from it a wheel (Linux, glibc 2.28 or later), tried without Rust; a wheel for ARM (docs/releasing.md)
+dist: .venv/.installed $(MODULE) ## an sdist, and from it a wheel (Linux, glibc 2.28 or later), tried without Rust; a wheel for ARM, and the page (docs/releasing.md)
 	rm -rf $(DIST)
 	$(BIN)/python -m pip install --quiet ziglang
 	cargo metadata --locked --format-version 1 >/dev/null
 	$(FEATURES) apart "$(CURDIR)/target/apart"; $(ZIGGED) --sdist $$extension
 	for python in $(PYTHONS); do scripts/smoke.sh $(DIST)/*_$$(uname -m).whl "$$python"; done
 	@[ "$$(uname -m)" != x86_64 ] || $(MAKE) dist-arm
+	@$(MAKE) web
+	wheel=$$(basename $(DIST)/*_$$(uname -m).whl); install -m 644 out/web/bentpipe.html "$(DIST)/$$(cut -d- -f1-2 <<<"$$wheel").html"
 
 # Compiled here and not run. Without the kernel's datapath, as libelf.a and libz.a are those of this machine.
 dist-arm: target = aarch64-unknown-linux-gnu

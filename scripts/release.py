@@ -22,6 +22,7 @@ FILES = {
     "wheel for x86_64": "-cp311-abi3-manylinux_2_28_x86_64.whl",
     "wheel for aarch64": "-cp311-abi3-manylinux_2_28_aarch64.whl",
     "OCI image": "-oci.tar",
+    "page": ".html",
 }
 SUMS = "SHA256SUMS"
 

@@ -1,5 +1,6 @@
 // A thread in which scenarios are simulated, with the code of the user if they need it.
-const wasm = WebAssembly.compile(await unpacked("module"));
+// It is unpacked while the page goes on to its first thread.
+const wasm = unpacked("module").then(WebAssembly.compile);
 const workerText = by("worker").textContent, source = URL.createObjectURL(new Blob([workerText], { type: "text/javascript" }));
 // Seconds in which a thread with code of the user must say something, and ticks of the clock that counts them.
 const SILENT_S = 2, TICK_MS = 250;
