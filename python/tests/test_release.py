@@ -99,6 +99,7 @@ def test_the_files_are_summed_and_the_last_commands_printed_only_when_all_are_th
         "bentpipe-1.2.3.tar.gz",
         "bentpipe-1.2.3-cp311-abi3-manylinux_2_28_x86_64.whl",
         "bentpipe-1.2.3-cp311-abi3-manylinux_2_28_aarch64.whl",
+        "bentpipe-1.2.3.html",
         "bentpipe-1.2.3-oci.tar",
     ]
     for name in names[:-1]:

@@ -31,10 +31,11 @@ WATCH = """new MutationObserver(() => {
   if (document.body?.dataset.runs) times.run ??= now;
 }).observe(document, { subtree: true, childList: true, attributes: true });"""
 
-#: Moves a slider by one, to and fro, and gives the time until its charts are seen, and what the run took of it.
+#: Moves a slider by one, to and fro. Gives the time until its charts are seen, and what the run took of it.
 MOVE = """new Promise(done => {
-  const row = [...document.querySelectorAll(".slider")].find(row => row.textContent.startsWith("Packet loss"));
-  const input = row.querySelector("input"), began = performance.now();
+  const rows = [...document.querySelectorAll(".slider")];
+  const input = rows.find(row => row.textContent.startsWith("Packet loss")).querySelector("input");
+  const began = performance.now();
   const drawn = new MutationObserver(() => {
     drawn.disconnect();
     done([performance.now() - began, +document.body.dataset.simulated]);
