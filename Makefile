@@ -146,28 +146,22 @@ $(MODULE): $(RUST) scripts/web.sh scripts/rust.sh
 elsewhere: ## does the Python extension compile for macOS and Windows? (docs/releasing.md)
 	scripts/elsewhere.sh target/web
 
-# Shipped scenarios, and random ones. $(call same_bits,PROGRAM,MODULE) compares the simulator in both.
+# Shipped scenarios, and random ones.
 BITS = scenarios/*.toml scenarios/zoo/*.toml scenarios/bench/*.toml out/web/random/*.toml
-define same_bits
-	@command -v node >/dev/null || { echo "this needs node (Debian: nodejs)"; exit 1; }
-	$(BIN)/python scripts/random_scenarios.py out/web/random 300
-	$(1) $(BITS) >out/web/native.txt & node crates/web/bits.mjs $(2) $(BITS) >out/web/wasm.txt && wait $$!
-	cmp out/web/native.txt out/web/wasm.txt && echo "$$(wc -l <out/web/wasm.txt) scenarios, the same in every bit"
-endef
 PAGE_TESTS := $(addprefix python/tests/test_web,.py _lab.py _link.py _own.py _play.py)
 
-web-check: web ## the page's simulator against this one, bit for bit on shipped and on 300 random scenarios, and the page in Chromium
-	cargo build --release --quiet --package bentpipe-web --bin bits
-	$(call same_bits,target/release/bits,$(MODULE))
+web-check: web-bits web ## the page's simulator against this one, bit for bit on shipped and on 300 random scenarios, and the page in Chromium
 	$(BIN)/python -m pytest $(PAGE_TESTS)
 	$(BIN)/python -m pytest -rP python/tests/test_web_speed.py
 
-# Both are compiled with little optimisation, which changes no bit; `make test-rust` has made one already.
-web-bits: setup ## the same comparison of bits alone, sooner compiled, for every change
+web-bits: setup ## the comparison of bits alone, without a browser
+	@$(MAKE) $(MODULE)
 	@mkdir -p out/web
-	cargo build --quiet --package bentpipe-web --bin bits
-	module=$$(scripts/web.sh target/web web-quick); install -m 644 "$$module" out/web/quick.wasm
-	$(call same_bits,target/debug/bits,out/web/quick.wasm)
+	cargo build --release --quiet --package bentpipe-web --bin bits
+	@command -v node >/dev/null || { echo "make web-bits needs node (Debian: nodejs)"; exit 1; }
+	$(BIN)/python scripts/random_scenarios.py out/web/random 300
+	target/release/bits $(BITS) >out/web/native.txt & node crates/web/bits.mjs $(MODULE) $(BITS) >out/web/wasm.txt && wait $$!
+	cmp out/web/native.txt out/web/wasm.txt && echo "$$(wc -l <out/web/wasm.txt) scenarios, the same in every bit"
 
 web-firefox: web ## the tests of the page in a Firefox of Debian's packages, which is unpacked into target/firefox
 	firefox=$$(scripts/firefox.sh target/firefox) && BENTPIPE_FIREFOX=$$firefox $(BIN)/python -m pytest $(PAGE_TESTS)
