@@ -21,6 +21,9 @@ pub struct Request {
     pub changes: Vec<Change>,
     /// About how many samples of each flow and link over the whole run.
     pub samples: u64,
+    /// Leave out the run: the answer has the text and its plan alone.
+    #[serde(default)]
+    pub plan_only: bool,
 }
 
 /// The answer, in JSON. What a mistake hides is null.
@@ -77,6 +80,9 @@ impl Answer {
             }
         };
         answer.plan = Some(Outline::of(&plan));
+        if request.plan_only {
+            return (answer, Vec::new());
+        }
         plan.record = Some(RecordPlan {
             interval: Some(Span((plan.duration.0 / request.samples.max(1)).max(1))),
             flows: true,

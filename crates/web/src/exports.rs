@@ -39,6 +39,9 @@ mod page {
         ) -> i32;
         /// [`Page::call`](crate::own::Page).
         pub(super) fn call(number: u32, call: u32, numbers: *mut f64);
+        /// [`Page::probes`](crate::own::Page). Names and values are a text at [`input`](super::input), each with
+        /// a NUL byte behind it.
+        pub(super) fn probes(number: u32, now_s: f64);
     }
 }
 
@@ -178,11 +181,16 @@ const OWN: Page = Page {
         // SAFETY: as above.
         unsafe { page::call(number, call as u32, numbers.as_mut_ptr()) }
     },
+    probes: |number, now_s| {
+        // SAFETY: the page takes numbers, and calls only `input`, which nothing here borrows meanwhile.
+        unsafe { page::probes(number, now_s) }
+        crate::own::listed(&String::from_utf8_lossy(&INPUT.take()))
+    },
 };
 
 /// Without a page there are no classes.
 #[cfg(not(target_family = "wasm"))]
-const OWN: Page = Page { make: |_, _, _| None, call: |_, _, _| () };
+const OWN: Page = Page { make: |_, _, _| None, call: |_, _, _| (), probes: |_, _| Vec::new() };
 
 #[cfg(test)]
 mod tests {

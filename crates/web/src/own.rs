@@ -43,11 +43,14 @@ pub enum Call {
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
     /// Makes a controller of a class for a flow. The numbers hold the size of a segment, the initial window
-    /// and threshold; then what the class has set, and whether it has `on_path_change`. The answer is the
-    /// controller's number, none if there is no such class.
+    /// and threshold; then what the class has set, and whether it has `on_path_change` and `probes`. The answer
+    /// is the controller's number, none if there is no such class.
     pub make: fn(class: &str, flow: &str, numbers: &mut Numbers) -> Option<u32>,
     /// Calls a method. `cwnd` becomes NaN if the class lacks `backoff`.
     pub call: fn(number: u32, call: Call, numbers: &mut Numbers),
+    /// Calls `probes` at this instant of the run, in seconds. The answer has each name and its value, NaN if it
+    /// is not known.
+    pub probes: fn(number: u32, now_s: f64) -> Vec<(String, f64)>,
 }
 
 impl Page {
@@ -63,7 +66,8 @@ impl Page {
         })?;
         let mss = f64::from(start.mss);
         let decision = decided(&numbers, mss);
-        Ok(Box::new(Own { page: self, number, mss, hinted: numbers[FLOW] > 0.0, decision }))
+        let [hinted, probed] = [numbers[FLOW] > 0.0, numbers[FLOW + 1] > 0.0];
+        Ok(Box::new(Own { page: self, number, mss, hinted, probed, now: Time(0), decision }))
     }
 }
 
@@ -75,6 +79,10 @@ struct Own {
     mss: f64,
     /// Does the class have `on_path_change`?
     hinted: bool,
+    /// Does it have `probes`?
+    probed: bool,
+    /// The instant of the last call.
+    now: Time,
     decision: Decision,
 }
 
@@ -82,7 +90,7 @@ impl Own {
     fn call(&mut self, call: Call, flow: &Flow, report: &[f64]) {
         let mut numbers = numbers_of(flow);
         numbers[REPORT..REPORT + report.len()].copy_from_slice(report);
-        self.hand(call, &mut numbers);
+        self.hand(call, flow, &mut numbers);
     }
 
     /// Calls a method after the class's window and threshold have become these bytes.
@@ -90,10 +98,11 @@ impl Own {
         let mut numbers = numbers_of(flow);
         numbers[0] = cwnd as f64 / self.mss;
         numbers[1] = if ssthresh == u64::MAX { f64::INFINITY } else { ssthresh as f64 / self.mss };
-        self.hand(call, &mut numbers);
+        self.hand(call, flow, &mut numbers);
     }
 
-    fn hand(&mut self, call: Call, numbers: &mut Numbers) {
+    fn hand(&mut self, call: Call, flow: &Flow, numbers: &mut Numbers) {
+        self.now = flow.now;
         (self.page.call)(self.number, call, numbers);
         self.decision = decided(numbers, self.mss);
     }
@@ -125,6 +134,12 @@ fn numbers_of(flow: &Flow) -> Numbers {
         if flow.rwnd < u64::MAX { flow.rwnd as f64 } else { f64::NAN },
     ]);
     numbers
+}
+
+/// The names and values of probes in a text: each has a NUL byte behind it.
+pub fn listed(text: &str) -> Vec<(String, f64)> {
+    let words: Vec<&str> = text.split_terminator('\0').collect();
+    words.chunks_exact(2).map(|pair| (pair[0].to_owned(), pair[1].parse().unwrap_or(f64::NAN))).collect()
 }
 
 /// What the class has set, which the page has checked.
@@ -213,6 +228,14 @@ impl Controller for Own {
     fn needs(&self) -> Needs {
         Needs { rate: true, path_change: self.hinted, ..Needs::default() }
     }
+
+    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
+        if self.probed {
+            (self.page.probes)(self.number, self.now.secs())
+                .iter()
+                .for_each(|(name, value)| emit(name, *value));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -234,12 +257,39 @@ mod tests {
         numbers[1] = numbers[2];
         numbers[2] = f64::NAN;
         numbers[FLOW] = 1.0;
+        numbers[FLOW + 1] = f64::from(flow == "one");
         (class == "Mine").then_some(7)
     }
 
-    fn own() -> Box<dyn Controller> {
+    fn probes(number: u32, now_s: f64) -> Vec<(String, f64)> {
+        vec![("number".to_owned(), f64::from(number)), ("now_s".to_owned(), now_s)]
+    }
+
+    const PAGE: Page = Page { make, call, probes };
+
+    fn own_of(flow: &str) -> Box<dyn Controller> {
         let start = Start { mss: MSS, initial_window: 10.0, initial_ssthresh: 64.0 };
-        Page { make, call }.supply("Mine", "one", start).expect("a class")
+        PAGE.supply("Mine", flow, start).expect("a class")
+    }
+
+    fn own() -> Box<dyn Controller> {
+        own_of("one")
+    }
+
+    fn probed(own: &dyn Controller) -> Vec<(String, f64)> {
+        let mut all = Vec::new();
+        own.probe(&mut |name, value| all.push((name.to_owned(), value)));
+        all
+    }
+
+    #[test]
+    fn probes_are_asked_of_a_class_that_has_them_at_the_instant_of_its_last_call() {
+        let mut flow = Flow::default();
+        (flow.now, flow.mss) = (Time(2_000_000_000), MSS);
+        let mut own = own();
+        own.on(&flow, Event::Congestion(Congestion::Loss));
+        assert_eq!(probed(&*own), [("number".to_owned(), 7.0), ("now_s".to_owned(), 2.0)]);
+        assert_eq!(probed(&*own_of("two")), []);
     }
 
     #[test]
@@ -253,8 +303,15 @@ mod tests {
     #[test]
     fn a_class_that_is_not_there_is_named() {
         let start = Start { mss: MSS, initial_window: 10.0, initial_ssthresh: f64::INFINITY };
-        let message = Page { make, call }.supply("Yours", "one", start).expect_err("no class");
+        let message = PAGE.supply("Yours", "one", start).expect_err("no class");
         assert!(message.contains("no class Yours"), "{message}");
+    }
+
+    #[test]
+    fn probes_in_a_text_have_numbers_as_the_page_writes_them() {
+        let all = listed("base_rtt_s\00.5\0window\0Infinity\0rate\0NaN\0");
+        assert_eq!(all[..2], [("base_rtt_s".to_owned(), 0.5), ("window".to_owned(), f64::INFINITY)]);
+        assert!(all[2].0 == "rate" && all[2].1.is_nan() && all.len() == 3);
     }
 
     #[test]

@@ -31,6 +31,24 @@ fn answer_to(text: &str, changes: &[(&str, &str)]) -> (serde_json::Value, usize)
     (serde_json::to_value(&answer).expect("JSON"), columns.len())
 }
 
+/// After a run that has failed the page shows the text and the plan that ran.
+#[test]
+fn a_plan_alone_is_answered_without_a_run() {
+    let (_, text) = shipped().swap_remove(0);
+    let request = serde_json::from_value(serde_json::json!({
+        "text": text, "name": "a.toml", "changes": [["duration", "7 s"]], "samples": 20, "plan_only": true
+    }));
+    let (answer, columns) = Answer::to(
+        &request.expect("a request"),
+        &mut |_, _, _| unreachable!("a plan needs no controller"),
+        &mut |_| unreachable!("a plan is no run"),
+    );
+    let answer = serde_json::to_value(&answer).expect("JSON");
+    assert_eq!(answer["plan"]["duration_s"], 7.0);
+    assert!(answer["text"].as_str().expect("a text").contains("7 s"));
+    assert!(answer["report"].is_null() && answer["mistakes"] == serde_json::json!([]) && columns.is_empty());
+}
+
 /// A slider changes the text. That it then means what `--set` of the command line means is the promise of the
 /// command below the text.
 #[test]

@@ -1,8 +1,10 @@
 // The controls are made anew if the scenario has another form, and else only show other values.
-let shape = "";
+let shape = "", arranged = null;
 const arrange = answer => {
   const { tree } = answer;
   if (typeof tree?.link !== "object" || !Array.isArray(tree.flow)) return;
+  // Also one without a run, so that the next change goes on from it.
+  arranged = answer;
   const form = JSON.stringify([base.name, ownClasses(), Object.keys(tree.link), tree.flow.map((flow, i) => [flow.name, flow.traffic?.kind, ccOf(answer, i)?.name])]);
   if (form !== shape) {
     shape = form;

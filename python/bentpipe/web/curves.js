@@ -20,8 +20,7 @@ const charts = Object.entries(LABELS).map(([name, label]) => {
 const colours = answer => {
   const used = new Set();
   return answer.names.map((_, i) => {
-    const table = answer.plan.flows[i]?.table, cc = answer.tree?.flow?.[table]?.cc, id = String(cc?.name ?? cc ?? "").toLowerCase();
-    const own = controllers.get(id)?.colour.toUpperCase();
+    const own = controllers.get(String(writtenCc(answer, i) ?? "").toLowerCase())?.colour.toUpperCase();
     const found = [own, ...COLOURS].find(one => one && !used.has(one)) ?? COLOURS[i % COLOURS.length];
     used.add(found);
     return found;
@@ -32,7 +31,7 @@ const draw = () => {
   const shown = name => [last, kept].filter(Boolean).flatMap(run => {
     const { flows } = run.samples, colour = colours(run), before = run === kept;
     const longest = [...flows].filter(([i]) => !run.plan.flows[i]?.is_short).sort(([, a], [, b]) => b.bytes.at(-1) - a.bytes.at(-1)).slice(0, MOST_CURVES).sort(([a], [b]) => a - b);
-    const more = before ? { dashes: [2, 2] } : {}, label = i => run.names[i] + (before ? ", kept" : "");
+    const more = before ? { dashes: [2, 2] } : {}, label = i => flowLabel(run, run.names[i]) + (before ? ", kept" : "");
     return longest.map(([i, one]) => curve(label(i), colour[i], one.t, one[name], more));
   });
   const { limits, links, bottleneck } = last.samples, { plan } = last, room = plan.directions[bottleneck];

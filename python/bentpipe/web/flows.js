@@ -15,7 +15,7 @@ const paramField = (i, param) => {
   const field = choices ? node("select", {}, ...choices.map(one => node("option", { value: one }, one === usual ? `${one} (default)` : one)))
     : node("input", { type: "number", step: "any", min: param.min, max: param.max, placeholder: `${usual} (default)` });
   field.addEventListener("change", () => {
-    const cc = ccOf(last, i), text = field.value;
+    const cc = ccOf(arranged, i), text = field.value;
     if (!cc) return;
     delete cc[param.name];
     if (text !== "" && text !== usual) cc[param.name] = param.kind === "choice" ? text : param.kind === "flag" ? text === "true" : Number(text);
@@ -47,8 +47,8 @@ const flowControls = (answer, i) => {
 };
 
 by("add").addEventListener("click", () => {
-  if (!last) return;
-  const { tree, text } = last, first = tree.flow[0], taken = new Set(tree.flow.flatMap((flow, i) => [flow.name, ccOf(last, i)?.name]));
+  if (!arranged) return;
+  const { tree, text } = arranged, first = tree.flow[0], taken = new Set(tree.flow.flatMap((flow, i) => [flow.name, ccOf(arranged, i)?.name]));
   const cc = ["cubic", "bbr", "reno", "star", "vegas", "hybla", "westwood-plus", "copa"].find(one => !taken.has(one)) ?? "cubic";
   let name = cc;
   for (let k = 2; taken.has(name); k++) name = `${cc}-${k}`;

@@ -4,7 +4,7 @@ const through = async (bytes, stream) => new Uint8Array(await new Response(new B
 const coded = async text => btoa(String.fromCharCode(...await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw")))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 const decoded = async code => new TextDecoder().decode(await through(Uint8Array.from(atob(code.replaceAll("-", "+").replaceAll("_", "/")), one => one.charCodeAt(0)), new DecompressionStream("deflate-raw")));
 
-let ours = "";
+let ours = "", openedByLink = false;
 // In a frame of another page only the sliders and the charts are shown.
 const asFigure = new URLSearchParams(location.hash.slice(1)).get("view") === "figure";
 document.body.classList.toggle("figure", asFigure);
@@ -24,6 +24,7 @@ const recall = async () => {
     else if (scenarios.has(given.scenario)) base = { name: given.scenario, text: scenarios.get(given.scenario).text };
     else throw new Error(`no scenario is called ${given.scenario}`);
     changes = new Map(said.filter(([key]) => !NOT_CHANGES.includes(key)));
+    openedByLink = true;
     return true;
   } catch (error) {
     wrong([`the link of this page: ${error.message}`]);

@@ -1,4 +1,5 @@
-// The run that the page shows. While it goes on, only the newest request waits; a long run is ended for it.
+// The run that the page shows. While it goes on, only the newest request waits; a long run is ended for it. A run
+// that has ended without an answer gets one of its plan alone, so that the page shows the text that it had.
 const SAMPLES = 600, LONG_MS = 700;
 let worker = null, running = null, waiting = null, count = 0, ready = false, code = null;
 const start = () => {
@@ -12,21 +13,33 @@ const start = () => {
       by("stop").hidden = false;
       return;
     } else {
-      const { asked, keeps } = running;
+      const { asked, keeps, ended } = running;
       running = null;
       by("stop").hidden = true;
       if (keeps) { base = { name: base.name, text: data.answer.text }; changes = new Map(); remember(); }
+      if (ended) data.answer.mistakes.push(...ended.mistakes);
       show(data, asked);
+      if (ended) by("state").textContent = ended.words + (last ? " The charts show the run before." : "");
     }
     next();
   }, said => {
-    // Code that does not even begin would fail again at once.
-    const began = ready;
-    wrong([said]);
-    by("state").textContent = "This run has failed.";
-    by("stop").hidden = true;
-    if (began || code === null) start(); else { worker = null; running = null; }
+    const { ended } = running ?? waiting ?? {};
+    if (ended) { // so even the plan fails
+      wrong([...ended.mistakes, said]);
+      by("state").textContent = ended.words;
+      worker = running = waiting = null;
+    } else if (ready && waiting) start();
+    else end("This run has failed.", [said]);
   });
+};
+// Ends the present run, and the newest request gets the answer without a run. Code of the user that does not even
+// begin would fail again at once, so it is left out.
+const end = (words, mistakes) => {
+  const newest = waiting ?? running;
+  code = null;
+  start();
+  by("stop").hidden = true;
+  waiting = newest && { ...newest, request: { ...newest.request, plan_only: true }, ended: { words, mistakes } };
 };
 const next = () => {
   if (!ready || running || !waiting) return;
@@ -45,4 +58,4 @@ const ask = (more = []) => {
   if (worker === null || JSON.stringify(now) !== JSON.stringify(code) || (running && performance.now() - running.began > LONG_MS)) { code = now; start(); }
   next();
 };
-by("stop").addEventListener("click", () => { waiting = null; by("stop").hidden = true; by("state").textContent = "Stopped. The charts show the run before."; start(); });
+by("stop").addEventListener("click", () => end("Stopped.", []));

@@ -26,7 +26,7 @@ by("repeat").addEventListener("click", () => {
   const count = Number(by("seeds").value), first = Number(last.report.seed);
   const requests = Array.from({ length: count }, (_, k) => ({ text: last.text, name: `${base.name}.toml`, samples: 1, changes: [["seed", String(first + k)]] }));
   clearSeeds = runInto(by("seeds-result"), by("repeat"), requests, reports => {
-    const rows = reports[0].flows.map((flow, i) => [flow.name, ...seedCells(reports.map(report => report.flows[i]))]);
+    const rows = reports[0].flows.map((flow, i) => [flowLabel(last, flow.name), ...seedCells(reports.map(report => report.flows[i]))]);
     const alike = reports.every(report => JSON.stringify({ ...report, seed: 0 }) === JSON.stringify({ ...reports[0], seed: 0 })), jain = spread(reports.map(jainOf), 1);
     const words = alike ? `All ${count} runs are alike: nothing is random in this scenario.`
       : `Means of ${count} runs with seeds ${first} to ${first + count - 1}, with 95 % intervals by Student's t.${jain === "-" ? "" : ` Jain's index ${jain}.`}`;

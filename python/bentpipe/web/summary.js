@@ -20,7 +20,7 @@ const LIMITED = { handshake: "handshake", cwnd: "cwnd", rwnd: "receive window", 
 const limits = shares => Object.entries(shares).sort(([, a], [, b]) => b - a).slice(0, 2).filter(([, part]) => part >= 0.005).map(([what, part]) => `${LIMITED[what] ?? what} ${Math.round(100 * part)} %`).join(", ") || "-";
 const flowRows = (run, before) => run.report.flows.map(flow => {
   const sent = flow.sent_packets;
-  return [flow.name + (before ? ", kept" : ""), ownLabel(flow.cc), digits(flow.goodput_bps / 1e6), dash(flow.rtt_p50_s && digits(flow.rtt_p50_s * 1e3)),
+  return [flowLabel(run, flow.name) + (before ? ", kept" : ""), ownLabel(ccIn(run, flow)), digits(flow.goodput_bps / 1e6), dash(flow.rtt_p50_s && digits(flow.rtt_p50_s * 1e3)),
     dash(flow.rtt_p95_s && digits(flow.rtt_p95_s * 1e3)), sent ? digits(100 * flow.retransmitted_packets / sent) : "-", String(flow.timeouts), limits(flow.limited), dash(flow.completion_s && time(flow.completion_s))];
 });
 const linkRows = (run, before) => run.report.links.map(link => [`${link.name}/${link.direction}${before ? ", kept" : ""}`, rate(link.rate_bps), digits(100 * link.utilisation),

@@ -2,8 +2,8 @@
 // It is unpacked while the page goes on to its first thread.
 const wasm = unpacked("module").then(WebAssembly.compile);
 const workerText = by("worker").textContent, source = URL.createObjectURL(new Blob([workerText], { type: "text/javascript" }));
-// Seconds in which a thread with code of the user must say something, and ticks of the clock that counts them.
-const SILENT_S = 2, TICK_MS = 250;
+// Ticks of the clock that counts how long a thread is in code of the user.
+const TICK_MS = 250;
 
 // What a browser says of a text that it cannot read. Firefox says it of scripts of the page and not of threads.
 const misread = text => {
@@ -25,7 +25,9 @@ const thread = (code, heard, failed) => {
   const text = code ? `${workerText}\n${code.text}\n;ownControllers.begin(${before}, { ${names} });` : "";
   const url = code ? URL.createObjectURL(new Blob([text], { type: "text/javascript" })) : source;
   const made = new Worker(url);
-  let silent = 0, busy = true, over = false;
+  // A thread says before a call of the user's code that it is alive, at most five times in a second. Until it has
+  // said how long a call may take, its limit is that of the base class.
+  let silent = 0, reading = true, asked = 0, finished = false, over = false, limit = 2;
   const end = () => {
     over = true;
     clearInterval(clock);
@@ -35,12 +37,14 @@ const thread = (code, heard, failed) => {
   const fail = said => { if (!over) { end(); failed(said); } };
   // Ticks are counted, since a page that was busy itself has many messages to read after one tick.
   const clock = code ? setInterval(() => {
-    if (busy && ++silent * TICK_MS > SILENT_S * 1e3) fail(`Your code has not come back from a call within ${SILENT_S} s, so the run was ended. Is there a loop without an end?`);
+    if ((reading || (asked && !finished)) && ++silent * TICK_MS > limit * 1e3) fail(`Your code has not come back from a call within ${limit} s (call_limit_s of the class), so the run was ended. Is there a loop without an end?`);
   }, TICK_MS) : 0;
   made.onmessage = ({ data }) => {
     silent = 0;
     if (data.failed) { fail(data.failed); return; }
-    if (data.part === undefined) busy = false;
+    if (data.limit) { ({ limit } = data); reading = false; return; }
+    finished = data.part === 1;
+    if (data.id !== undefined) asked--;
     if (!over) heard(data);
   };
   made.onerror = event => {
@@ -51,7 +55,7 @@ const thread = (code, heard, failed) => {
   wasm.then(module => { if (!over) made.postMessage({ module, files: known.files }); });
   return {
     // `call` is a function of the module other than `simulate`.
-    ask(id, request, call) { silent = 0; busy = true; made.postMessage({ id, request, call }); },
+    ask(id, request, call) { silent = 0; asked++; made.postMessage({ id, request, call }); },
     end,
   };
 };

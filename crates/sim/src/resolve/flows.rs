@@ -293,7 +293,8 @@ fn controller(
     };
     if let Some(supplied) = supplied(&cc.name) {
         if supplied.is_empty() {
-            return Err(work.error(&name, "a controller's key is missing; write e.g. \"python:mine\""));
+            let message = format!("a controller's key is missing; write e.g. \"{}Mine\"", cc.name);
+            return Err(work.error(&name, message));
         }
         if let Some(arg) = cc.args.keys().next() {
             let message =

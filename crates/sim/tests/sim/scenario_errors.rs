@@ -320,7 +320,9 @@ fn zero_duration() {
 fn unknown_algorithm() {
     expect(&message("cc = \"star\"", "cc = \"sstar\""), 19, "flow.0.cc", &["\"sstar\"", "did you mean star"]);
     expect(&message("cc = \"star\"", "cc = { name = \"rno\" }"), 19, "flow.0.cc.name", &["\"rno\"", "reno"]);
-    expect(&message("cc = \"star\"", "cc = \"python:\""), 19, "flow.0.cc", &["python:mine"]);
+    expect(&message("cc = \"star\"", "cc = \"python:\""), 19, "flow.0.cc", &["\"python:Mine\""]);
+    let wrong = message("cc = \"star\"", "cc = \"javascript:\"");
+    expect(&wrong, 19, "flow.0.cc", &["\"javascript:Mine\""]);
 }
 
 #[test]
