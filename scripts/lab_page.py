@@ -2,9 +2,10 @@
 
 A command of the lab becomes a button, which does in the page what the command does in a terminal: `run` opens
 the scenario with its changes, `compare` and `sweep` run every combination with every seed and give a table. A
-block of TOML becomes a file that the page opens. Behind each question are fields for the answers; those with
-numbers are checked (scripts/lab_answers.toml). A comment `<!-- page ... -->` in docs/lab.md has the words for
-the page in place of the block that follows it. The solutions are not in the file.
+block of TOML becomes a file that the page opens, and a class in JavaScript goes into its editor. Behind each
+question are fields for the answers; those with numbers are checked (scripts/lab_answers.toml). A comment
+`<!-- page ... -->` in docs/lab.md has the words for the page in place of the block that follows it. The
+solutions are not in the file.
 """
 
 from __future__ import annotations
@@ -36,13 +37,10 @@ from bentpipe.web import Lab, page
 
 PAGE = DOCS / "lab.md"
 ANSWERS = ROOT / "scripts" / "lab_answers.toml"
-LAST = "\n## 5. "
-"""Where what needs Python begins."""
-REST = """
-## 5. Your own controller
-
-This part takes Python and an installation of Bentpipe; its text is docs/lab.md.
-"""
+LAST = "\n## If there is time"
+"""Where what needs an installation begins."""
+RIGHT = ("value", "within", "least", "most")
+"""Keys of a field that say which numbers are right."""
 _AXES = re.compile(r"^seeds = [^\n]*\n|\n*^\[vary\]\n.*", re.MULTILINE | re.DOTALL)
 _QUESTION = re.compile(r"\*\*(\d\.\d)\*\*")
 
@@ -98,9 +96,12 @@ class Writer:
         if language == "sh":
             lines = [line for line in text.splitlines() if not line.startswith("bentpipe plot")]
             return f'<p class="do">{"".join(self.button(line) for line in lines)}</p>'
-        name = re.match(r"# (\S+)\n", text)
+        name = re.match(r"(?:#|//) (\S+)\n", text)
         if name is None:
             return f"<pre>{escape(text)}</pre>"
+        if language == "js":
+            code = text[name.end() :]
+            return self._file(name[1], code, {"code": code}, "Put it into the editor")
         self.files[name[1]] = text
         (self.folder / name[1]).write_text(text, encoding="utf-8")
         # The axes of a sweep are for its button.
@@ -109,9 +110,12 @@ class Writer:
             "name": Path(name[1]).stem,
             "changes": [],
         }
-        words = "Open it in the simulator"
+        return self._file(name[1], text, job, "Open it in the simulator")
+
+    def _file(self, name: str, text: str, job: dict[str, Any], words: str) -> str:
+        """A file and the button that does something with it."""
         return (
-            f"<details open><summary>{escape(name[1])}</summary><pre>{escape(text)}</pre></details>"
+            f"<details open><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>"
             f'<p class="do">{self._made(job, words)}</p>'
         )
 
@@ -124,7 +128,9 @@ class Writer:
         if verb == "run":
             sets = [tuple(value.split("=", 1)) for name, value in options if name == "--set"]
             sets += [(f"flow.{i}.cc", given["--cc"]) for i in range(2) if "--cc" in given]
-            said = ", ".join(sorted({f"{key.rpartition('.')[2]} {plain(value)}" for key, value in sets}))
+            said = ", ".join(
+                sorted({f"{key.rpartition('.')[2]} {shown(plain(value))}" for key, value in sets})
+            )
             job: dict[str, Any] = {"open": self.files[names[0]], "name": Path(names[0]).stem, "changes": sets}
             return self._made(job, f"Run {names[0]}" + (f", {said}" if said else ""))
         rows, seeds = self.swept(names[0]) if verb == "sweep" else self.compared(given)
@@ -171,16 +177,19 @@ class Writer:
         question, self.question = self.question, following
         if question is None:
             return ""
+        given = self.answers.get(question, {})
         fields = "".join(
             f'<label>{escape(one["label"])} <input inputmode="decimal" autocomplete="off" '
-            f'data-value="{one["value"]}" data-within="{one["within"]}"> {escape(one.get("unit", ""))} '
-            "<output></output></label>"
-            for one in self.answers.get(question, {}).get("field", [])
+            + "".join(f'data-{key}="{one[key]}" ' for key in RIGHT if key in one)
+            + f"> {escape(one.get('unit', ''))} <output></output></label>"
+            for one in given.get("field", [])
         )
         check = '<button type="button" class="check">Check the numbers</button>' if fields else ""
         return (
             f'<div class="answer" data-question="{question}">{fields}{check}'
-            f'<label class="why">Answer {question}<textarea rows="3"></textarea></label></div>'
+            f'<label class="why">Answer {question}<textarea rows="3"></textarea></label>'
+            + ('<pre class="own-code"></pre>' if given.get("code") else "")
+            + "</div>"
         )
 
     def _text(self, name: str, overrides: Mapping[str, Any]) -> str:
@@ -232,7 +241,7 @@ def shown(value: Any) -> str:
     try:
         return str(find(str(value))["label"])
     except ValueError:
-        return str(value)
+        return str(value).removeprefix("javascript:")
 
 
 def lab() -> Lab:
@@ -241,7 +250,7 @@ def lab() -> Lab:
     with tempfile.TemporaryDirectory() as folder:
         writer = Writer(answers, Path(folder))
         here = PAGE.read_text(encoding="utf-8").partition(LAST)[0]
-        text = Markup("".join(writer.html(here + REST)))
+        text = Markup("".join(writer.html(here)))
     return Lab(text, writer.jobs)
 
 

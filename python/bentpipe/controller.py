@@ -181,7 +181,23 @@ class Controller(ABC):
 
 def is_own(name: str) -> bool:
     """Is this the name of a controller in a file, "FILE.py:CLASS"?"""
-    return ":" in name and not name.startswith("python:")
+    return ":" in name and not name.startswith(("python:", "javascript:"))
+
+
+def only_named(name: Any) -> str | None:
+    """Why a controller cannot run that a scenario only names, and what to do; None for every other name."""
+    kind, _, own = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if kind == "javascript":
+        return (
+            f"{own} is a controller written in JavaScript, which runs only in the page that simulates; "
+            f"write it in Python (docs/own-controller.md), and name it FILE.py:{own}"
+        )
+    if kind == "python":
+        return (
+            f"{own} is a controller written in Python, which the scenario only names; "
+            f"give it again: --cc FILE.py:{own}, or cc={own} in Python"
+        )
+    return None
 
 
 def load_controller(spec: str) -> type[Controller]:
@@ -309,6 +325,8 @@ def named_algorithm(given: Any) -> Any:
     if isinstance(given, str) and is_own(given):
         return load_controller(given)
     if isinstance(given, str):
+        if (wrong := only_named(given)) is not None:
+            raise _core.ScenarioError(f"cc: {wrong}")
         name, *arguments = given.split() or [given]
         known = find(name)["id"]
         parameters = dict(map(_argument, arguments))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
+from bentpipe.controller import only_named
 from bentpipe.files import CAPTURE, check_kind, try_place
 from bentpipe.result import Result
 from bentpipe.scenario import Scenario
@@ -128,12 +129,8 @@ def run_many(
 
 
 def _supplied(scenario: Scenario) -> None:
-    """Refuses a flow whose controller in Python is not here: a stored result has only its name."""
+    """Refuses a flow whose controller is not here: a stored result or a page has only its name."""
     for i, flow in enumerate(scenario.flows):
         name = flow.cc["name"] if isinstance(flow.cc, Mapping) else flow.cc
-        if isinstance(name, str) and name.startswith("python:"):
-            own = name.removeprefix("python:")
-            raise _core.ScenarioError(
-                f"flow.{i}.cc: {own} is a controller written in Python, which the scenario only names; "
-                f"give it again: --cc FILE.py:{own}, or cc={own} in Python"
-            )
+        if (wrong := only_named(name)) is not None:
+            raise _core.ScenarioError(f"flow.{i}.cc: {wrong}")

@@ -564,3 +564,25 @@ def test_slow_calls_in_a_row_are_no_call_that_does_not_come_back(scenario_file):
     began = time.monotonic()
     assert bp.run(table).json["flows"][0]["delivered_bytes"] > 0
     assert time.monotonic() - began > 0.6
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "geo", "--cc", "javascript:Mine"],
+        ["run", "page.toml"],
+        ["compare", "--link", "geo", "--cc", "reno,javascript:Mine"],
+        ["sweep", "page.toml", "--seeds", "2", "--out", "runs"],
+    ],
+)
+def test_a_controller_in_javascript_is_refused_with_what_to_do(cli, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    geo = (Path(__file__).parents[2] / "scenarios" / "geo.toml").read_text(encoding="utf-8")
+    (tmp_path / "page.toml").write_text(
+        geo.replace('cc = "reno"', 'cc = "javascript:Mine"'), encoding="utf-8"
+    )
+    done = cli(*words)
+    assert done.exit_code != 0
+    assert done.output.count("JavaScript") == 1
+    for said in ("Mine is a controller written in JavaScript", "docs/own-controller.md", "FILE.py:Mine"):
+        assert said in " ".join(done.output.split())

@@ -181,7 +181,7 @@ def test_a_controller_in_python_needs_an_agent_to_stand_for_it() -> None:
         def on_congestion(self, flow: Any, why: str) -> None: ...
 
     with pytest.raises(
-        bp.ScenarioError, match=r"flow\.0\.cc: ns-2 has no counterpart of a controller written in Python"
+        bp.ScenarioError, match=r"flow\.0\.cc: ns-2 has no counterpart of a controller of one's own"
     ):
         ns2.script(scenario({"cc": Mine}))
     assert "new Agent/TCP/Sack1" in ns2.script(scenario({"cc": Mine}), agents=ns2.AGENTS["sack"])

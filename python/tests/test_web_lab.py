@@ -12,7 +12,7 @@ from typing import Any
 import browser
 import polars as pl
 import pytest
-from web_page import PAGE, needs_browser, needs_page, opened, until
+from web_page import PAGE, needs_browser, needs_page, opened, until, written
 
 import bentpipe as bp
 from bentpipe import stats
@@ -39,18 +39,22 @@ def test_every_number_that_is_checked_is_in_the_solutions() -> None:
     answers = tomllib.loads((ROOT / "scripts" / "lab_answers.toml").read_text("utf-8"))
     for question, of in answers.items():
         for field in of["field"]:
-            value = re.escape(f"{field['value']:g}")
-            assert re.search(rf"(?<![\d.]){value}", solutions), (question, field)
+            right = [field[key] for key in ("value", "least", "most") if key in field]
+            assert right, (question, field)
+            for value in right:
+                assert re.search(rf"(?<![\d.]){re.escape(f'{value:g}')}", solutions), (question, field)
 
 
 def test_every_question_has_a_field_and_every_command_a_button(lab: Any) -> None:
-    page = (ROOT / "docs" / "lab.md").read_text("utf-8").partition("\n## 5. ")[0]
+    page = (ROOT / "docs" / "lab.md").read_text("utf-8").partition("\n## If there is time")[0]
     questions = re.findall(r"^\*\*(\d\.\d)\*\*", page, re.MULTILINE)
     assert re.findall(r'data-question="(\d\.\d)"', lab.text) == list(dict.fromkeys(questions))
     assert len(re.findall("data-job=", lab.text)) == len(lab.jobs)
     assert "<!--" not in lab.text and "lab-solutions" not in lab.text
     changes = [job["changes"] for job in lab.jobs if "open" in job]
     assert [("flow.0.receive_window", '"64 KiB"')] in changes
+    assert [("flow.0.cc", "javascript:Mine")] in changes
+    assert "5.3" in questions and "mine.py" not in lab.text
 
 
 def test_the_cases_of_a_button_are_the_runs_of_its_command(lab: Any, cli, tmp_path: Path) -> None:
@@ -90,12 +94,80 @@ def test_means_over_seeds_have_the_digits_of_the_statistics(window: browser.Brow
     until(window, "!document.querySelector('#seeds-result table')")
 
 
+def opened_lab(window: browser.Browser, width: int = 1280) -> None:
+    window.open("about:blank")
+    window.open(LAB.as_uri(), width)
+    until(window, "document.body.dataset.runs")
+
+
+def pressed(window: browser.Browser, words: str, number: int = 0) -> None:
+    """Presses the button of the exercise with these words, one of several by its number."""
+    buttons = "[...document.querySelectorAll('#lab button')]"
+    window.run(f"{buttons}.filter(button => button.textContent.includes({words!r}))[{number}].click()")
+
+
+def rows_of(window: browser.Browser) -> list[list[str]]:
+    """The rows of the table that a button has given."""
+    until(window, "!!document.querySelector('.batch table')")
+    cells = "[...row.children].map(cell => cell.textContent)"
+    return window.run(f"[...document.querySelectorAll('.batch tbody tr')].map(row => {cells})")  # type: ignore[no-any-return]
+
+
+@needs_browser
+@pytest.mark.skipif(not LAB.is_file(), reason="needs out/web/lab.html; run make web")
+class TestOwnController:
+    """Part 5: a class in the editor of the page, its experiments and its answers."""
+
+    def test_the_class_of_the_exercise_is_reno(self, window: browser.Browser) -> None:
+        opened_lab(window)
+        pressed(window, "Put it into the editor")
+        assert window.run("document.getElementById('own-group').open")
+        pressed(window, "4 cases with 3 seeds")
+        found = {row[0]: row[1:] for row in rows_of(window)}
+        assert found["Mine"] == found["Reno"] and found["Mine"][0].startswith("1.228 ")
+        assert found["CUBIC"][0].startswith("3.442 ")
+
+    def test_the_solution_has_the_numbers_of_the_command_line(self, window: browser.Browser) -> None:
+        solutions = (ROOT / "docs" / "lab-solutions.md").read_text("utf-8")
+        (code,) = re.findall(r"^```js\n(.*?)^```", solutions, re.MULTILINE | re.DOTALL)
+        opened_lab(window)
+        written(window, "own", code)
+        pressed(window, "4 cases with 3 seeds")
+        mine = next(row for row in rows_of(window) if row[0] == "Mine")
+        assert mine[1].startswith("8.661 ") and mine[3].startswith("522")
+        window.run("""(() => {
+          const answer = document.querySelector("[data-question='5.2']");
+          const [goodput, rtt] = answer.querySelectorAll("input");
+          goodput.value = "8.661";
+          rtt.value = "622";
+          answer.querySelector(".check").click();
+        })()""")
+        said = "[...document.querySelectorAll(\"[data-question='5.2'] output\")].map(o => o.textContent)"
+        assert window.run(said) == ["right", "not yet"]
+        pressed(window, "Run beside.toml")
+        until(window, "document.querySelectorAll('#summary tbody')[0]?.children.length === 2")
+        goodputs = window.run(
+            "[...document.querySelectorAll('#summary tbody')[0].children].map(row => row.children[2].textContent)"
+        )
+        assert goodputs[0] == "0.1908" and float(goodputs[1]) > 9
+
+    def test_the_code_is_kept_and_printed_with_the_answers(self, window: browser.Browser) -> None:
+        opened_lab(window)
+        mine = "class Mine extends Controller { on_ack() { this.cwnd = 4; } on_congestion() {} }"
+        written(window, "own", mine)
+        assert window.run("document.querySelector('.own-code').textContent") == mine
+        shown = "getComputedStyle(document.querySelector('.own-code')).display"
+        assert window.run(shown) == "none"
+        opened_lab(window)
+        kept = window.run("(() => { try { return localStorage.length; } catch { return null; } })()")
+        assert (window.run("document.getElementById('own').value") == mine) is bool(kept)
+        window.run("localStorage.clear()")
+
+
 @needs_browser
 @pytest.mark.skipif(not LAB.is_file(), reason="needs out/web/lab.html; run make web")
 def test_a_student_works_in_the_page(window: browser.Browser) -> None:
-    window.open("about:blank")
-    window.open(LAB.as_uri())
-    until(window, "document.body.dataset.runs")
+    opened_lab(window)
     assert (window.errors, window.requests) == ([], [])
     window.run("""(() => {
       const answer = document.querySelector("[data-question='1.1']");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import re
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from typing import Any
 
 import browser
 import pytest
-from web_page import after, needs_browser, needs_page, opened, text_of, until, written
+from web_page import after, moved, needs_browser, needs_page, opened, text_of, until, written
 
 import bentpipe as bp
 
@@ -19,12 +20,20 @@ pytestmark = [needs_page, needs_browser]
 USED = "#scenario=geo-star&flow.0.cc=javascript:Mine"
 HEAD = "class Mine extends Controller {\n  "
 END = "\n  on_congestion() {}\n}"
+RATE = "document.getElementById('text').value.match(/rate = .*/)[0]"
 
 
 def code(window: browser.Browser, body: str) -> None:
     """Makes this the code of the page, which a flow uses."""
     written(window, "own", body)
     until(window, "!document.getElementById('wrong').hidden")
+
+
+def changed(window: browser.Browser, body: str) -> None:
+    """Makes this the code of the page, and waits for the run that follows."""
+    area = f"Object.assign(document.getElementById('own'), {{ value: {json.dumps(body)} }})"
+    after(window, f"{area}.dispatchEvent(new Event('input'))")
+    assert text_of(window, "wrong") == ""
 
 
 class Mine(bp.Controller):
@@ -121,6 +130,20 @@ class TestOwn:
                 "const x = 1;\nx.y.z = 2;\nclass Mine extends Controller {}",
                 r"TypeError.*\(line 2 of your code\)",
             ),
+            (
+                HEAD
+                + "backoff() { return null; }\n  on_ack(flow, ack) { this.cwnd += ack.acked / flow.mss; }"
+                + END,
+                r"Mine.backoff\(\) is null after backoff .* a pair \[cwnd, ssthresh\].*without backoff halves",
+            ),
+            (
+                HEAD + "backoff() {}\n  on_ack(flow, ack) { this.cwnd += ack.acked / flow.mss; }" + END,
+                r"Mine.backoff\(\) is undefined after backoff",
+            ),
+            (
+                HEAD + "static call_limit_s = 'long';\n  on_ack() {}" + END,
+                r'Mine.call_limit_s is "long"; it must be a number of seconds above 0',
+            ),
             ("class Yours extends Controller { on_ack() {} on_congestion() {} }", r"no class Mine"),
         ],
     )
@@ -139,9 +162,119 @@ class TestOwn:
         after(window, "document.getElementById('original').click()")
         assert text_of(window, "wrong") == ""
 
+    @pytest.mark.parametrize("fault", ["throw new Error('no')", "for (;;);"])
+    def test_a_failed_run_keeps_the_text_and_what_is_changed_afterwards(
+        self, window: browser.Browser, fault: str
+    ) -> None:
+        opened(window, USED)
+        code(window, HEAD + f"on_ack() {{ {fault}; }}" + END)
+        said = text_of(window, "wrong")
+        # A slider, which the old text does not know; then a flow, which goes on from the newest text.
+        before = window.run(RATE)
+        window.run(moved("Rate", 3))
+        until(window, f"{RATE} !== {json.dumps(before)} && !document.getElementById('wrong').hidden")
+        moved_to = window.run(RATE)
+        assert text_of(window, "wrong").split(" at ")[0] == said.split(" at ")[0]
+        assert "The charts show the run before" in text_of(window, "state")
+        window.run("document.getElementById('add').click()")
+        until(window, "document.getElementById('text').value.split('[[flow]]').length === 3")
+        assert window.run(RATE) == moved_to
+        after(window, "document.getElementById('own-example').click()")
+        assert (window.run(RATE), text_of(window, "wrong")) == (moved_to, "")
+
+    def test_a_run_that_is_stopped_keeps_its_text(self, window: browser.Browser) -> None:
+        opened(window, USED)
+        written(
+            window,
+            "own",
+            HEAD + "on_ack() { const at = performance.now() + 20;\n while (performance.now() < at); }" + END,
+        )
+        until(window, "!document.getElementById('stop').hidden")
+        before = window.run(RATE)
+        window.run(moved("Rate", 3))
+        until(window, "!document.getElementById('stop').hidden")
+        window.run("document.getElementById('stop').click()")
+        until(window, "document.getElementById('state').textContent.startsWith('Stopped.')")
+        until(window, f"{RATE} !== {json.dumps(before)}")
+        assert text_of(window, "wrong") == ""
+
+    def test_the_limit_is_that_of_one_call(self, window: browser.Browser) -> None:
+        """Many slow calls are no endless loop, and a class may allow itself more."""
+        opened(window, USED)
+        slow = "const at = performance.now() + {}; while (performance.now() < at);"
+        mine = "calls = 0;\n  on_ack() { if (this.calls++ < 200) { " + slow.format(30) + " } }"
+        changed(window, HEAD + mine + END)
+        own = "static call_limit_s = 4;\n  calls = 0;\n  on_ack() { if (!this.calls++) { %s } }"
+        changed(window, HEAD + own % slow.format(3000) + END)
+        code(window, HEAD + own % "for (;;);" + END)
+        assert "within 4 s" in text_of(window, "wrong")
+
+    def test_methods_may_be_fields(self, window: browser.Browser) -> None:
+        opened(window, USED)
+        example = text_of(window, "own")
+        packets = text_of(window, "state").split(" in ")[0]
+        fields = example.replace("on_ack(flow, ack) {", "on_ack = (flow, ack) => {")
+        fields = fields.replace("on_congestion(flow, why) {", "on_congestion = (flow, why) => {")
+        assert fields.count("=>") == 2
+        changed(window, fields)
+        assert text_of(window, "state").split(" in ")[0] == packets
+
+    @pytest.mark.parametrize("name", ["reno", "Reno"])
+    def test_a_class_with_the_name_of_another_controller_is_told_apart(
+        self, window: browser.Browser, name: str
+    ) -> None:
+        opened(window, f"#scenario=geo-star&flow.0.name={name}&flow.0.cc=reno")
+        cells = (
+            "[...document.querySelectorAll('#summary tbody tr:first-child > *')]"
+            ".slice(0, 2).map(one => one.textContent)"
+        )
+        assert window.run(cells)[:2] == [name, "Reno"]
+        written(window, "own", text_of(window, "own").replace("Mine", name))
+        until(window, f"!!document.querySelector('option[value=\"javascript:{name}\"]')")
+        after(window, "document.getElementById('own-use').click()")
+        assert window.run(cells)[:2] == [f"{name}, your own", f"{name}, your own"]
+        legend = "document.querySelector('#chart-cwnd .legend').textContent"
+        assert f"{name}, your own" in window.run(legend)
+
+    def test_probes_of_a_class_have_a_chart(self, window: browser.Browser) -> None:
+        opened(window, USED)
+        probes = "probes() { return { window: this.cwnd, half: this.cwnd / 2, none: null }; }\n  "
+        changed(window, text_of(window, "own").replace("on_ack(", probes + "on_ack("))
+        window.run("document.getElementById('probes').open = true")
+        until(window, "document.getElementById('probe-name').options.length > 0")
+        names = window.run("[...document.getElementById('probe-name').options].map(one => one.textContent)")
+        assert names == ["window", "half", "none"]
+        values = {}
+        for name in names:
+            window.run(f"""(() => {{
+              const chosen = document.getElementById("probe-name");
+              chosen.value = "{name}";
+              chosen.dispatchEvent(new Event("change"));
+            }})()""")
+            values[name] = window.run(
+                "bentpipe.all.get(document.getElementById('chart-probe')).given.curves[0].y"
+            )
+        assert len(values["window"]) > 100 and set(values["none"]) == {None}
+        assert values["window"] == [2 * half for half in values["half"]]
+        assert len(set(values["window"])) > 50
+        code_of = text_of(window, "own").replace("none: null", "none: 'x'")
+        written(window, "own", code_of)
+        until(window, "document.getElementById('probe-said').textContent.includes('Mine.probes()')")
+        assert "an object of numbers by name" in text_of(window, "probe-said")
+
+    def test_what_a_link_runs_is_said(self, window: browser.Browser) -> None:
+        """The code of whoever opens it: the example, an own class, or none."""
+        opened(window, USED)
+        assert "in your own editor below runs, which is the example" in text_of(window, "only-here")
+        changed(window, text_of(window, "own") + "// mine")
+        assert "whoever opens it runs the class of that name" in text_of(window, "only-here")
+        opened(window, "#scenario=geo-star&flow.0.cc=javascript:Theirs")
+        assert "names Theirs" in text_of(window, "only-here")
+        assert "has no such class" in text_of(window, "only-here")
+
     def test_code_stays_in_the_tab_and_never_in_a_link(self, window: browser.Browser) -> None:
         opened(window, USED)
-        assert "does not hold the code" in text_of(window, "only-here")
+        assert "holds no code" in text_of(window, "only-here")
         assert "docs/own-controller.md" in text_of(window, "by-command")
         assert window.run("document.getElementById('command').hidden")
         mine = "class Mine extends Controller { on_ack() { this.cwnd = 4; } on_congestion() {} }"

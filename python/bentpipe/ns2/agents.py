@@ -90,9 +90,9 @@ def agent_for(cc: str | Mapping[str, Any], recovery: str, key: str) -> Agent:
     name, given = (
         (cc, {}) if isinstance(cc, str) else (cc["name"], {k: v for k, v in cc.items() if k != "name"})
     )
-    if name.startswith("python:"):
+    if name.startswith(("python:", "javascript:")):
         raise _core.ScenarioError(
-            f"{key}: ns-2 has no counterpart of a controller written in Python; name its agent yourself"
+            f"{key}: ns-2 has no counterpart of a controller of one's own; name its agent yourself"
         )
     known = [agent for agent in AGENTS.values() if agent.cc == name]
     if not known:

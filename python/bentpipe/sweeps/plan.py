@@ -13,7 +13,7 @@ import numpy as np
 
 from bentpipe import _core
 from bentpipe._core import ScenarioError
-from bentpipe.controller import check_controller, is_own, named_algorithm
+from bentpipe.controller import check_controller, is_own, named_algorithm, only_named
 from bentpipe.plain import toml
 from bentpipe.scenario import Scenario
 from bentpipe.source import Source
@@ -299,13 +299,9 @@ class Plan(Sequence[Case]):
         for i, flow in enumerate(table["flow"]):
             cc = flow.get("cc")
             name = cc.get("name") if isinstance(cc, Mapping) else cc
-            if isinstance(name, str) and name.startswith("python:"):
-                own = name.removeprefix("python:")
-                if own not in self._controllers:
-                    raise ScenarioError(
-                        f"{self._source.name}: flow.{i}.cc: {own} is a controller written in Python, which "
-                        f"the scenario only names; write FILE.py:{own}"
-                    )
+            wrong = only_named(name)
+            if wrong is not None and name.removeprefix("python:") not in self._controllers:
+                raise ScenarioError(f"{self._source.name}: flow.{i}.cc: {wrong}")
         return table
 
     def _indices(self, point: int) -> list[int]:

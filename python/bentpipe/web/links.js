@@ -19,7 +19,7 @@ const linkControls = (name, only) => {
       const rtt = way.delay_s + back.delay_s, moves = of(answer).timeline || typeof of(answer).delay === "object";
       return moves ? [null, "changes over time"] : typeof of(answer).delay === "string" ? [rtt, time(rtt)] : [null, `${time(rtt)}, by the place of the satellite`];
     }, value => {
-      if (last?.tree.link[name]?.reverse?.delay) changes.set(`${key}.reverse.delay`, `${+(value * 500).toPrecision(6)} ms`);
+      if (arranged?.tree.link[name]?.reverse?.delay) changes.set(`${key}.reverse.delay`, `${+(value * 500).toPrecision(6)} ms`);
       change(`${key}.delay`, `${+(value * 500).toPrecision(6)} ms`);
     }),
     slider("Packet loss", LOSSES, answer => {
@@ -33,13 +33,13 @@ const linkControls = (name, only) => {
       const packets = way && (way.queue_packets !== null ? `${way.queue_packets.toLocaleString("en")} packets` : `${way.queue_bytes.toLocaleString("en")} bytes`);
       return [bdp ? +bdp[1] : 1, bdp && packets ? `${bdp[1]} (${packets})` : said];
     }, value => {
-      const plain = last?.tree.link[name] && Object.keys(queue(last)).every(one => one === "kind" || one === "limit");
-      plain ? change(`${key}.queue`, setQueue(queue(last).kind ?? "drop-tail", `${value} bdp`)) : change(`${key}.queue.limit`, `${value} bdp`);
+      const plain = arranged?.tree.link[name] && Object.keys(queue(arranged)).every(one => one === "kind" || one === "limit");
+      plain ? change(`${key}.queue`, setQueue(queue(arranged).kind ?? "drop-tail", `${value} bdp`)) : change(`${key}.queue.limit`, `${value} bdp`);
     }),
   ];
   const kinds = node("select", { "aria-label": `Kind of the queue of ${name}` }, ...known.queues.map(one => node("option", { value: one.kind }, one.label)));
   const about = node("span", { className: "soft small" });
-  kinds.addEventListener("change", () => change(`${key}.queue`, setQueue(kinds.value, last?.tree.link[name] ? room(last) : "1 bdp")));
+  kinds.addEventListener("change", () => change(`${key}.queue`, setQueue(kinds.value, arranged?.tree.link[name] ? room(arranged) : "1 bdp")));
   shows.push(answer => {
     kinds.value = queue(answer).kind ?? "drop-tail";
     about.textContent = known.queues.find(one => one.kind === kinds.value)?.about.split(". ")[0].replace(/\.?$/, ".") ?? "";
