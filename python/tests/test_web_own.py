@@ -134,7 +134,7 @@ class TestOwn:
                 HEAD
                 + "backoff() { return null; }\n  on_ack(flow, ack) { this.cwnd += ack.acked / flow.mss; }"
                 + END,
-                r"Mine.backoff\(\) is null after backoff .* a pair \[cwnd, ssthresh\].*without backoff halves",
+                r"Mine.backoff\(\) is null after backoff .*\[cwnd, ssthresh\].*without backoff halves",
             ),
             (
                 HEAD + "backoff() {}\n  on_ack(flow, ack) { this.cwnd += ack.acked / flow.mss; }" + END,

@@ -39,8 +39,8 @@ mod page {
         ) -> i32;
         /// [`Page::call`](crate::own::Page).
         pub(super) fn call(number: u32, call: u32, numbers: *mut f64);
-        /// [`Page::probes`](crate::own::Page). Names and values are a text at [`input`](super::input), each with
-        /// a NUL byte behind it.
+        /// [`Page::probes`](crate::own::Page). Names and values are a text at [`input`](super::input), each
+        /// with a NUL byte behind it.
         pub(super) fn probes(number: u32, now_s: f64);
     }
 }
@@ -171,7 +171,7 @@ fn watch(part: f64) -> bool {
 #[cfg(target_family = "wasm")]
 const OWN: Page = Page {
     make: |class, flow, numbers| {
-        // SAFETY: the page reads the texts and writes as many numbers during the call, and calls nothing here.
+        // SAFETY: the page reads the texts and writes the numbers during the call, and calls nothing here.
         let number = unsafe {
             page::make(class.as_ptr(), class.len(), flow.as_ptr(), flow.len(), numbers.as_mut_ptr())
         };

@@ -1,8 +1,8 @@
 //! Controllers that a user of the page writes in JavaScript, with the methods of docs/own-controller.md.
 //!
-//! A call hands over [`Numbers`]: what the class has set, the flow, and the acknowledgement or the hint. A value
-//! that is not there is NaN. `calls.js` turns them into the objects that the class gets, and checks what it
-//! sets. A class that errs ends the run: the page throws an exception, and starts the module anew.
+//! A call hands over [`Numbers`]: what the class has set, the flow, and the acknowledgement or the hint. A
+//! value that is not there is NaN. `calls.js` turns them into the objects that the class gets, and checks
+//! what it sets. A class that errs ends the run: the page throws an exception, and starts the module anew.
 
 use bentpipe_cc::{
     Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Hint, Life, Needs, Pacing, Phase, Rate, Rtt,
@@ -43,13 +43,13 @@ pub enum Call {
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
     /// Makes a controller of a class for a flow. The numbers hold the size of a segment, the initial window
-    /// and threshold; then what the class has set, and whether it has `on_path_change` and `probes`. The answer
-    /// is the controller's number, none if there is no such class.
+    /// and threshold; then what the class has set, and whether it has `on_path_change` and `probes`. The
+    /// answer is the controller's number, none if there is no such class.
     pub make: fn(class: &str, flow: &str, numbers: &mut Numbers) -> Option<u32>,
     /// Calls a method. `cwnd` becomes NaN if the class lacks `backoff`.
     pub call: fn(number: u32, call: Call, numbers: &mut Numbers),
-    /// Calls `probes` at this instant of the run, in seconds. The answer has each name and its value, NaN if it
-    /// is not known.
+    /// Calls `probes` at this instant of the run, in seconds. The answer has each name and its value, NaN if
+    /// it is not known.
     pub probes: fn(number: u32, now_s: f64) -> Vec<(String, f64)>,
 }
 
@@ -108,8 +108,8 @@ impl Own {
     }
 }
 
-/// The numbers of a flow. Window and threshold are not there, so they stay as the class has set them, which may
-/// be finer than bytes.
+/// The numbers of a flow. Window and threshold are not there, so they stay as the class has set them, which
+/// may be finer than bytes.
 fn numbers_of(flow: &Flow) -> Numbers {
     let mut numbers = [f64::NAN; 28];
     let rtt = |part: fn(&Rtt) -> Span| flow.rtt.as_ref().map_or(f64::NAN, |rtt| part(rtt).secs());

@@ -299,9 +299,9 @@ class Plan(Sequence[Case]):
         for i, flow in enumerate(table["flow"]):
             cc = flow.get("cc")
             name = cc.get("name") if isinstance(cc, Mapping) else cc
-            wrong = only_named(name)
-            if wrong is not None and name.removeprefix("python:") not in self._controllers:
-                raise ScenarioError(f"{self._source.name}: flow.{i}.cc: {wrong}")
+            missing = only_named(name)
+            if missing is not None and str(name).removeprefix("python:") not in self._controllers:
+                raise ScenarioError(f"{self._source.name}: flow.{i}.cc: {missing}")
         return table
 
     def _indices(self, point: int) -> list[int]:

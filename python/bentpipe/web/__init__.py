@@ -99,8 +99,8 @@ class Lab:
     Attributes:
         text: its HTML. A button with `data-job` does the job of that number.
         jobs: what buttons do: {"open": a scenario, "name": its name, "changes": [[key, value], ...]},
-            {"rows": cases, "columns": their keys, "seeds": runs of each}, or {"code": a class in JavaScript for
-            the editor}. A case has keys and text.
+            {"rows": cases, "columns": their keys, "seeds": runs of each}, or {"code": a class in JavaScript
+            for the editor}. A case has keys and text.
     """
 
     text: Markup
