@@ -118,6 +118,12 @@ def rows_of(window: browser.Browser) -> list[list[str]]:
 class TestOwnController:
     """Part 5: a class in the editor of the page, its experiments and its answers."""
 
+    @pytest.fixture(autouse=True)
+    def nothing_kept(self, window: browser.Browser) -> Iterator[None]:
+        """The code of a test is not that of the next."""
+        yield
+        window.run("localStorage.clear(); sessionStorage.clear()")
+
     def test_the_class_of_the_exercise_is_reno(self, window: browser.Browser) -> None:
         opened_lab(window)
         pressed(window, "Put it into the editor")
@@ -161,7 +167,6 @@ class TestOwnController:
         opened_lab(window)
         kept = window.run("(() => { try { return localStorage.length; } catch { return null; } })()")
         assert (window.run("document.getElementById('own').value") == mine) is bool(kept)
-        window.run("localStorage.clear()")
 
 
 @needs_browser

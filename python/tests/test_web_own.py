@@ -229,8 +229,7 @@ class TestOwn:
             ".slice(0, 2).map(one => one.textContent)"
         )
         assert window.run(cells)[:2] == [name, "Reno"]
-        written(window, "own", text_of(window, "own").replace("Mine", name))
-        until(window, f"!!document.querySelector('option[value=\"javascript:{name}\"]')")
+        changed(window, text_of(window, "own").replace("Mine", name))
         after(window, "document.getElementById('own-use').click()")
         assert window.run(cells)[:2] == [f"{name}, your own", f"{name}, your own"]
         legend = "document.querySelector('#chart-cwnd .legend').textContent"
