@@ -13,6 +13,7 @@ export function instance(module, named) {
       // Scenarios of files have no controllers of a page.
       make() { return -1; },
       call() {},
+      probes() {},
     },
   }).exports;
   return made;
