@@ -5,8 +5,10 @@ use std::ops::Range;
 use bentpipe_sim::scenario::key_parts;
 use toml::de::{DeTable, DeValue};
 
-/// A dotted key and the text of its new value, as for `--set` of the command line. Without a value an item of
-/// a list of tables is removed, such as `flow.1`.
+use crate::removal::{is_header, removed};
+
+/// A dotted key and the text of its new value, as for `--set` of the command line. Without a value the key is
+/// removed if it is there; it may be a table or an item of a list, such as `flow.1`.
 pub type Change = (String, Option<String>);
 
 /// The text with all changes, one after the other.
@@ -15,21 +17,30 @@ pub type Change = (String, Option<String>);
 /// Text that is not TOML, a key that is none, and a place where a value cannot be written. The message is one
 /// line.
 pub fn edited(text: &str, changes: &[Change]) -> Result<String, String> {
-    changes.iter().try_fold(text.to_owned(), |mut text, (key, value)| {
+    changes.iter().try_fold(text.to_owned(), |text, (key, value)| {
         let wrong = |why: &str| format!("{key}: {why}");
         let parts = key_parts(key).ok_or_else(|| wrong("this is not a key; write e.g. link.sat.rate"))?;
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let document = DeTable::parse(&text).map_err(|error| wrong(error.message()))?;
-        let root = document.get_ref();
-        let (range, new) = match value {
-            None => (item(&text, root, &parts).ok_or_else(|| wrong("there is no such item"))?, String::new()),
-            Some(value) => Editor { text: &text, value: written(value) }
-                .set(root, &Place { around: Around::File, below: Vec::new() }, &parts)
-                .ok_or_else(|| wrong("its value cannot be replaced by itself; change the text"))?,
-        };
-        text.replace_range(range, &new);
-        Ok(text)
+        let document = |text| DeTable::parse(text).map_err(|error| wrong(error.message()));
+        let read = document(&text)?;
+        let without = || removed(&text, read.get_ref(), &parts);
+        let Some(value) = value else { return Ok(without().unwrap_or_else(|| text.clone())) };
+        if let Some(done) = with(&text, read.get_ref(), &parts, value) {
+            return Ok(done);
+        }
+        // A table with a header, or of dotted keys, has no place of its own that a value could take.
+        let text = without().ok_or_else(|| wrong("there is no such place; change the text"))?;
+        let read = document(&text)?;
+        with(&text, read.get_ref(), &parts, value)
+            .ok_or_else(|| wrong("a value cannot be written there; change the text"))
     })
+}
+
+/// The text in which the key has the value; none if the key is a table without braces.
+fn with(text: &str, root: &DeTable<'_>, parts: &[&str], value: &str) -> Option<String> {
+    let place = Place { around: Around::File, below: Vec::new() };
+    let (range, new) = Editor { text, root, value: written(value) }.set(root, &place, parts)?;
+    Some([&text[..range.start], &new, &text[range.end..]].concat())
 }
 
 /// The value as TOML: as it is if it is a value of one line, else a string.
@@ -61,6 +72,7 @@ enum Around {
 /// Finds the place of one value.
 struct Editor<'a> {
     text: &'a str,
+    root: &'a DeTable<'a>,
     value: String,
 }
 
@@ -125,83 +137,26 @@ impl Editor<'_> {
             let comma = if inside.trim().is_empty() || inside.ends_with(',') { "" } else { "," };
             return Some((at..range.end - 1, format!("{comma} {line} ")));
         }
-        let after = self.last_value(table, &place.around);
+        let after = match &place.around {
+            Around::Header(header) => self.last_value(table).unwrap_or(header.end),
+            _ => match self.last_value(table).or_else(|| self.last_value(self.root)) {
+                Some(after) => after,
+                // Above all headers.
+                None => {
+                    return Some((0..0, format!("{line}\n{}", if self.text.is_empty() { "" } else { "\n" })));
+                }
+            },
+        };
         // Behind the rest of that line, which may be a comment.
         let at = after + self.text[after..].find('\n').unwrap_or(self.text.len() - after);
-        let is_empty = self.text[..at].trim().is_empty();
-        Some((at..at, if is_empty { format!("{line}\n") } else { format!("\n{line}") }))
+        Some((at..at, format!("\n{line}")))
     }
 
-    /// The end of the last value below a header, or below the top of the file.
-    fn last_value(&self, table: &DeTable<'_>, around: &Around) -> usize {
-        let begin = match around {
-            Around::Header(header) => header.end,
-            _ => 0,
-        };
-        let direct = table.values().filter(|value| {
-            let span = value.span();
-            let is_implied =
-                matches!(value.get_ref(), DeValue::Table(_)) && !self.text[span.clone()].starts_with('{');
-            !is_implied && !is_header(self.text, value.get_ref(), &span)
-        });
-        direct.map(|value| value.span().end).max().unwrap_or(begin).max(begin)
-    }
-}
-
-/// Is this the place of a header, and not of a value?
-fn is_header(text: &str, value: &DeValue<'_>, span: &Range<usize>) -> bool {
-    match value {
-        DeValue::Table(_) => !text[span.clone()].starts_with('{'),
-        DeValue::Array(items) => {
-            items.first().is_some_and(|item| is_header(text, item.get_ref(), &item.span()))
-        }
-        _ => false,
-    }
-}
-
-/// The lines of an item of a list of tables, with the tables inside it.
-fn item(text: &str, root: &DeTable<'_>, parts: &[&str]) -> Option<Range<usize>> {
-    let [list, number] = parts else { return None };
-    let DeValue::Array(items) = root.get(*list)?.get_ref() else { return None };
-    let number: usize = number.parse().ok()?;
-    let here = items.get(number).filter(|item| is_header(text, item.get_ref(), &item.span()))?.span();
-    // The next header that does not belong to it.
-    let mut starts = Vec::new();
-    for (name, value) in root {
-        if name.get_ref() == list {
-            items.iter().enumerate().filter(|(i, _)| *i != number).for_each(|(_, item)| {
-                headers(text, item.get_ref(), item.span(), &mut starts);
-            });
-        } else {
-            headers(text, value.get_ref(), value.span(), &mut starts);
-        }
-    }
-    let next = starts.into_iter().filter(|start| *start > here.start).min().unwrap_or(text.len());
-    // Blank lines and comments before the next header belong to that.
-    let mut end = here.end;
-    let mut at = here.start;
-    for line in text[here.start..next].split_inclusive('\n') {
-        at += line.len();
-        if !line.trim().is_empty() && !line.trim_start().starts_with('#') {
-            end = at;
-        }
-    }
-    Some(here.start..end)
-}
-
-/// The offsets of all headers of a value and inside it.
-fn headers(text: &str, value: &DeValue<'_>, span: Range<usize>, starts: &mut Vec<usize>) {
-    if text[span.clone()].starts_with('[') && is_header(text, value, &span) {
-        starts.push(span.start);
-    }
-    match value {
-        DeValue::Table(table) => {
-            table.values().for_each(|value| headers(text, value.get_ref(), value.span(), starts));
-        }
-        DeValue::Array(items) => {
-            items.iter().for_each(|item| headers(text, item.get_ref(), item.span(), starts));
-        }
-        _ => {}
+    /// The end of the last value that a table has beside its headers and dotted keys.
+    fn last_value(&self, table: &DeTable<'_>) -> Option<usize> {
+        let spans = table.values().map(|value| (value.get_ref(), value.span()));
+        let direct = spans.filter(|(value, span)| !is_header(self.text, value, span));
+        direct.map(|(_, span)| span.end).max()
     }
 }
 
@@ -272,13 +227,73 @@ mod tests {
         assert_eq!(without("flow.0"), TEXT.replace("[[flow]]\ncc = \"reno\"\n", ""));
     }
 
+    fn changed(text: &str, key: &str, value: Option<&str>) -> String {
+        edited(text, &[(key.to_owned(), value.map(str::to_owned))]).expect(key)
+    }
+
+    #[test]
+    fn a_key_is_removed_with_the_comment_behind_it() {
+        let without = |key: &str| changed(TEXT, key, None);
+        assert_eq!(without("seed"), TEXT.replace("seed = 1 # the root\n", ""));
+        assert_eq!(without("link.sat.queue"), TEXT.replace("queue = { kind = \"drop-tail\" }\n", ""));
+        assert_eq!(without("link.sat.queue.kind"), TEXT.replace("{ kind = \"drop-tail\" }", "{}"));
+        assert_eq!(without("link.sat.loss.rate"), TEXT.replace(", rate = 1e-3", ""));
+        assert_eq!(without("link.sat.loss.kind"), TEXT.replace(" kind = \"packet-error\",", ""));
+        assert_eq!(without("link.sat.loss.0"), TEXT.replace("{ kind = \"packet-error\", rate = 1e-3 }", ""));
+        assert_eq!(without("flow.1.traffic"), TEXT.replace("[flow.traffic]\nkind = \"bulk\"\n", ""));
+        let both = TEXT.replace(
+            "\n[[flow]]\ncc = \"reno\"",
+            "[link.sat.reverse]\nup = [\n  1, # one\n]\n\n[[flow]]\ncc = \"reno\"",
+        );
+        assert_eq!(changed(&both, "link.sat.reverse.up", None), both.replace("up = [\n  1, # one\n]\n", ""));
+    }
+
+    #[test]
+    fn what_is_not_there_is_removed_already() {
+        for key in ["flow.3", "link.sat.delay", "link.geo.rate", "seed.x"] {
+            assert_eq!(changed(TEXT, key, None), TEXT);
+        }
+    }
+
+    #[test]
+    fn a_table_of_dotted_keys_or_of_far_headers_is_removed_with_all_its_lines() {
+        let dotted = "a.b = 1\nc = 2\na.d.e = 3\n[f]\ng = { h.i = 1, h.j = 2, k = 3 }\n";
+        assert_eq!(changed(dotted, "a", None), "c = 2\n[f]\ng = { h.i = 1, h.j = 2, k = 3 }\n");
+        assert_eq!(changed(dotted, "f.g.h", None), "a.b = 1\nc = 2\na.d.e = 3\n[f]\ng = { k = 3 }\n");
+        let far = "[a.b]\nc = 1\n\n[d]\ne = 2\n\n# Of a.\n[a]\nf = 3\n\n[a.b.g]\nh = 4\n";
+        assert_eq!(changed(far, "a.b", None), "\n[d]\ne = 2\n\n# Of a.\n[a]\nf = 3\n\n");
+        assert_eq!(changed(far, "a", None), "\n[d]\ne = 2\n\n# Of a.\n");
+    }
+
+    #[test]
+    fn a_value_takes_the_place_of_a_table_with_a_header_or_of_dotted_keys() {
+        assert_eq!(
+            changed(TEXT, "flow.1.traffic", Some("{ kind = \"web\" }")),
+            TEXT.replace("[flow.traffic]\nkind = \"bulk\"\n", "")
+                .replace("cc = \"cubic\"\n", "cc = \"cubic\"\ntraffic = { kind = \"web\" }\n")
+        );
+        let dotted = with("link.sat.reverse.rate", "1 Mbit/s");
+        let whole = changed(&dotted, "link.sat.reverse", Some("{ delay = \"1 s\" }"));
+        assert_eq!(whole, dotted.replace("reverse.rate = \"1 Mbit/s\"", "reverse = { delay = \"1 s\" }"));
+        let list = changed(TEXT, "flow", Some("[{ cc = \"reno\" }]"));
+        assert_eq!(list.parse::<toml::Table>().expect("TOML")["flow"].as_array().map(Vec::len), Some(1));
+    }
+
+    #[test]
+    fn a_key_of_the_top_stays_above_the_headers() {
+        let text = "[link.sat]\nrate = \"1 Mbit/s\"\n";
+        assert_eq!(changed(text, "seed", Some("2")), format!("seed = 2\n\n{text}"));
+        let more = changed(TEXT, "link.geo", Some("{ rate = \"1 Mbit/s\" }"));
+        assert_eq!(more, TEXT.replace("the root\n", "the root\nlink.geo = { rate = \"1 Mbit/s\" }\n"));
+        let links = more.parse::<toml::Table>().expect("TOML")["link"].as_table().map(toml::Table::len);
+        assert_eq!(links, Some(2));
+    }
+
     #[test]
     fn what_cannot_be_changed_says_so_in_one_line() {
         for (key, value, part) in [
             ("link..rate", Some("1"), "not a key"),
-            ("flow.3", None, "no such item"),
-            ("link.sat", Some("1"), "change the text"),
-            ("flow", Some("1"), "change the text"),
+            ("link..rate", None, "not a key"),
             ("flow.7.cc", Some("reno"), "change the text"),
             ("seed.x", Some("1"), "change the text"),
         ] {

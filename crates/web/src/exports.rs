@@ -89,6 +89,12 @@ pub extern "C" fn give_file() {
     }
 }
 
+/// The JSON Schema of a scenario. The page makes its form from it. The result is its length.
+#[unsafe(no_mangle)]
+pub extern "C" fn schema() -> usize {
+    give(bentpipe_sim::schema())
+}
+
 /// Answers a [`Request`]; the result is the length of the [`Answer`].
 #[unsafe(no_mangle)]
 pub extern "C" fn simulate() -> usize {
@@ -217,6 +223,13 @@ mod tests {
         let rows = [&answer["rows"][0], &answer["rows"][1]].map(|rows| rows.as_u64().expect("a number"));
         assert!((10..=11).contains(&rows[0]) && rows[1] == 2 * rows[0], "{rows:?}");
         assert_eq!(columns_len() as u64, 6 * rows[0] + 5 * rows[1]);
+    }
+
+    #[test]
+    fn a_page_gets_the_schema_of_scenarios() {
+        let schema: serde_json::Value = serde_json::from_str(&call(b"", schema)).expect("JSON");
+        assert_eq!(schema["properties"]["seed"]["default"], 1);
+        assert_eq!(schema["$defs"]["Link"]["properties"]["rate"]["anyOf"][1]["type"], "null");
     }
 
     #[test]
