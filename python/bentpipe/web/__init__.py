@@ -50,9 +50,13 @@ PARTS = (
     "summary",
     "seeds",
     "slider",
+    "schema",
+    "form",
+    "dropped",
     "links",
     "flows",
     "controls",
+    "keys",
     "scenarios",
     "aside",
     "recording",
@@ -118,7 +122,8 @@ def page(module: bytes, first: FirstScenario | None = None, lab: Lab | None = No
     from bentpipe.pages.page import blocks, framed, own  # jinja2, which the list of verbs does without
 
     sheets = "".join(own(f"templates/{name}.css") for name in ("page", "badge", "table", "chart"))
-    scripts = [own("uplot/uPlot.iife.min.js"), own("templates/chart.js"), _script(lab)]
+    # The library of the charts starts before there are figures, so it is not packed.
+    begin = [own("uplot/uPlot.iife.min.js"), own("templates/chart.js"), _own("unpack.js")]
     text = framed(
         _own("page.html"),
         title="Bentpipe: TCP over satellite links" if lab is None else "A lab: TCP over a satellite",
@@ -127,7 +132,8 @@ def page(module: bytes, first: FirstScenario | None = None, lab: Lab | None = No
         blocks=blocks(),
         # Ours, and none ends an element of the page.
         style=Markup(sheets + own("uplot/uPlot.min.css") + _own("page.css")),
-        script=Markup("\n".join(scripts)),
+        script=Markup("\n".join(begin)),
+        scripts=_packed(_script(lab).encode()),
         worker=Markup("".join(_own(f"{part}.js") for part in WORKER)),
         known=_packed(
             json.dumps(
@@ -176,7 +182,7 @@ def _script(lab: Lab | None) -> str:
     """The scripts of the page as one function, which may wait. What starts it is the last."""
     *all_pages, start = PARTS
     parts = "\n".join(_own(f"{part}.js") for part in [*all_pages, *(["lab"] if lab else []), start])
-    return f"""document.addEventListener("DOMContentLoaded", async () => {{\n"use strict";\n{parts}}});"""
+    return f"""(async () => {{\n"use strict";\n{parts}}})();"""
 
 
 def _packed(content: bytes) -> Markup:

@@ -33,7 +33,7 @@ const titles = answer => {
   by("about").textContent = !shipped ? "A text of your own." : changed ? `It began as ${shipped.title}. ${shipped.about}` : shipped.about;
   by("original").hidden = !changes.size && shippedText();
   const quoted = text => /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-  const sets = [...changes].map(([key, value]) => ` \\\n    --set ${quoted(`${key}=${value}`)}`).join("");
+  const sets = lasting().map(([key, value]) => ` \\\n    --set ${quoted(`${key}=${value}`)}`).join("");
   by("command").textContent = `bentpipe run ${shippedText() ? shipped.file ?? base.name : `${base.name}.toml`}${sets}`;
   by("named").textContent = shippedText() ? "" : `The command expects it in ${base.name}.toml, without the changes by sliders.`;
 };

@@ -11,7 +11,7 @@ document.body.classList.toggle("figure", asFigure);
 const NOT_CHANGES = ["scenario", "text", "view"];
 const remember = async () => {
   const said = new URLSearchParams(shippedText() ? { scenario: base.name } : { text: await coded(base.text) });
-  for (const [key, value] of changes) said.append(key, value);
+  for (const [key, value] of lasting()) said.append(key, value);
   if (asFigure) said.append("view", "figure");
   ours = `#${said}`;
   if (location.hash !== ours) history.replaceState(null, "", ours);

@@ -1,5 +1,4 @@
 // The controls of a link.
-const quotedKey = name => /^[\w-]+$/.test(name) ? name : JSON.stringify(name);
 const linkControls = (name, only) => {
   const key = `link.${quotedKey(name)}`, of = answer => answer.tree.link[name];
   const ways = answer => answer.plan?.directions.filter(one => one.link === name) ?? [];
@@ -45,5 +44,33 @@ const linkControls = (name, only) => {
     about.textContent = known.queues.find(one => one.kind === kinds.value)?.about.split(". ")[0].replace(/\.?$/, ".") ?? "";
   });
   inside.push(node("div", { className: "slider" }, node("label", {}, "Kind of queue"), kinds, about));
-  return node("div", {}, ...(only ? [] : [node("h3", { className: "of-link" }, name)]), ...inside);
+  inside.push(...timelineParts(name, key));
+  return node("div", { "data-link": name }, ...(only ? [] : [node("h3", { className: "of-link" }, name)]), ...inside);
+};
+// How the link changes over time: a file that comes with Bentpipe or that the reader gives, or a line that is drawn.
+const DRAWN = "drawn";
+const timelineParts = (name, key) => {
+  const select = node("select", { "aria-label": `Time line of ${name}`, "data-at": `timeline ${name}` }), about = node("span", { className: "soft small" });
+  const of = answer => answer.tree.link[name], fileOf = line => typeof line === "object" ? line.file : line;
+  const lines = schema ? alternatives(alternatives(schema.$defs.Link)[0].properties.timeline) : [];
+  const drawn = lines.find(one => one.properties?.generator), inside = drawn && members(`${key}.timeline`, drawn);
+  const keys = node("details", { className: "params" }, node("summary", {}, "Keys of the drawn line"), ...(inside ? [inside.element] : []));
+  select.addEventListener("change", () => {
+    const { value } = select, { opportunities, timeline } = arranged.tree.link[name];
+    if (value === "") { if (timeline !== undefined) remove(`${key}.timeline`); if (opportunities !== undefined) remove(`${key}.opportunities`); return; }
+    change(`${key}.timeline`, value === DRAWN ? toml(exampleOf(drawn)) : JSON.stringify(value.slice(2)));
+  });
+  shows.push(answer => {
+    const line = of(answer).timeline, file = fileOf(line) ?? of(answer).opportunities;
+    const names = [...new Set([...Object.keys(known.files).filter(one => one.endsWith(".csv") || !shippedFiles.has(one)), ...(file ? [file] : [])])];
+    const entries = some => some.map(one => node("option", { value: `f ${one}` }, one)), own = names.filter(one => !shippedFiles.has(one));
+    select.replaceChildren(node("option", { value: "" }, "none"), ...(drawn ? [node("option", { value: DRAWN }, "drawn: a Starlink access link")] : []),
+      node("optgroup", { label: "Files of Bentpipe" }, ...entries(names.filter(one => shippedFiles.has(one)))), ...(own.length ? [node("optgroup", { label: "Your files" }, ...entries(own))] : []));
+    select.value = line?.generator ? DRAWN : file ? `f ${file}` : "";
+    about.textContent = line === undefined && file ? "The file gives the instants at which the link may send (mahimahi)." : "";
+    keys.hidden = !line?.generator;
+    inside?.show(line?.generator ? line : undefined, answer);
+  });
+  return [node("div", { className: "slider" }, node("label", {}, "Time line"), select, about), keys,
+    node("div", { className: "slider" }, node("label", {}, "A time line of yours (CSV, mahimahi)"), picked(name))];
 };

@@ -16,3 +16,6 @@ addEventListener("hashchange", async () => { if (await recall()) ask(); });
 await recall();
 start();
 ask();
+schema = await readSchema();
+if (arranged) arrange(arranged);
+openKeys();

@@ -13,10 +13,13 @@ const start = () => {
       by("stop").hidden = false;
       return;
     } else {
-      const { asked, keeps, ended } = running;
+      const { asked, request, ended } = running;
       running = null;
       by("stop").hidden = true;
-      if (keeps) { base = { name: base.name, text: data.answer.text }; changes = new Map(); remember(); }
+      if (removes(request.changes)) {
+        settle(request.changes, data.answer);
+        if (waiting) waiting.request = { ...waiting.request, ...requested() };
+      }
       if (ended) data.answer.mistakes.push(...ended.mistakes);
       show(data, asked);
       if (ended) by("state").textContent = ended.words + (last ? " The charts show the run before." : "");
@@ -48,13 +51,14 @@ const next = () => {
   running.began = performance.now();
   worker.ask(++count, running.request);
 };
-// Asks for a run. `more` are changes that come after the others; what the module answers then is the new text.
-const ask = (more = []) => {
+const requested = () => ({ text: base.text, name: `${base.name}.toml`, changes: [...changes], samples: SAMPLES });
+const ask = () => {
   clearSeeds();
-  const request = { text: base.text, name: `${base.name}.toml`, changes: [...changes, ...more], samples: SAMPLES }, now = ownCode(request);
-  waiting = { request, asked: performance.now(), keeps: more.length > 0 };
+  const request = requested(), now = ownCode(request);
+  waiting = { request, asked: performance.now() };
   remember();
   sayOwn(request);
+  sayFiles(request);
   if (worker === null || JSON.stringify(now) !== JSON.stringify(code) || (running && performance.now() - running.began > LONG_MS)) { code = now; start(); }
   next();
 };
