@@ -131,6 +131,7 @@ def run_many(
 def _supplied(scenario: Scenario) -> None:
     """Refuses a flow whose controller is not here: a stored result or a page has only its name."""
     for i, flow in enumerate(scenario.flows):
-        name = flow.cc["name"] if isinstance(flow.cc, Mapping) else flow.cc
-        if (wrong := only_named(name)) is not None:
-            raise _core.ScenarioError(f"flow.{i}.cc: {wrong}")
+        relay = flow.relay if isinstance(flow.relay, Mapping) else {}
+        for key, cc in (("cc", flow.cc), ("relay.cc", relay.get("cc"))):
+            if (wrong := only_named(cc["name"] if isinstance(cc, Mapping) else cc)) is not None:
+                raise _core.ScenarioError(f"flow.{i}.{key}: {wrong}")

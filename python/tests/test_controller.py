@@ -571,6 +571,7 @@ def test_slow_calls_in_a_row_are_no_call_that_does_not_come_back(scenario_file):
     [
         ["run", "geo", "--cc", "javascript:Mine"],
         ["run", "page.toml"],
+        ["run", "relay.toml"],
         ["compare", "--link", "geo", "--cc", "reno,javascript:Mine"],
         ["sweep", "page.toml", "--seeds", "2", "--out", "runs"],
     ],
@@ -581,6 +582,10 @@ def test_a_controller_in_javascript_is_refused_with_what_to_do(cli, tmp_path, mo
     (tmp_path / "page.toml").write_text(
         geo.replace('cc = "reno"', 'cc = "javascript:Mine"'), encoding="utf-8"
     )
+    links = "".join(f'[link.{name}]\nrate = "5 Mbit/s"\ndelay = "5 ms"\n' for name in ("a", "b"))
+    relay = 'relay = { at = "gateway", cc = "javascript:Mine", buffer = "4 MB" }'
+    text = f'duration = "5 s"\n{links}[[flow]]\ncc = "reno"\npath = ["a", "b"]\n{relay}\n'
+    (tmp_path / "relay.toml").write_text(text, encoding="utf-8")
     done = cli(*words)
     assert done.exit_code != 0
     assert done.output.count("JavaScript") == 1
