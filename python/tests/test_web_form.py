@@ -16,13 +16,13 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from test_web_play import saved
-from web_page import after, needs_chromium, needs_page, opened, text_of, until, written
+from web_page import after, needs_browser, needs_page, opened, text_of, until, written
 
 import bentpipe as bp
 from bentpipe import _core
 from bentpipe.registry import SCENARIOS
 
-pytestmark = [needs_page, needs_chromium]
+pytestmark = [needs_page, needs_browser]
 
 SCHEMA: dict[str, Any] = json.loads(_core.schema())
 #: As many scenarios have every kind of everything, and a law of sizes of every kind in some traffic.

@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn probes_in_a_text_have_numbers_as_the_page_writes_them() {
-        let all = listed("base_rtt_s\00.5\0window\0Infinity\0rate\0NaN\0");
+        let all = listed("base_rtt_s\x000.5\0window\0Infinity\0rate\0NaN\0");
         assert_eq!(all[..2], [("base_rtt_s".to_owned(), 0.5), ("window".to_owned(), f64::INFINITY)]);
         assert!(all[2].0 == "rate" && all[2].1.is_nan() && all.len() == 3);
     }
