@@ -67,7 +67,7 @@ pub extern "C" fn output() -> *const u8 {
     OUTPUT.with_borrow(|output| output.as_ptr())
 }
 
-/// Where the columns of the last [`simulate`] or [`play`] are: 64-bit numbers. They are valid until the next
+/// Where the columns of the last [`simulate`] or [`play()`] are: 64-bit numbers. They are valid until the next
 /// call.
 #[unsafe(no_mangle)]
 pub extern "C" fn columns() -> *const f64 {
@@ -117,7 +117,7 @@ pub extern "C" fn play() -> usize {
     give(serde_json::to_string(&answer).unwrap_or_default())
 }
 
-/// Answers a [`save::Request`]; the result is the length of the [`save::Answer`]. The file is at [`file`].
+/// Answers a [`save::Request`]; the result is the length of the [`save::Answer`]. The file is at [`file()`].
 #[unsafe(no_mangle)]
 pub extern "C" fn save() -> usize {
     let made = serde_json::from_slice(&INPUT.take()).map_err(|error| unread(&error));
@@ -127,7 +127,7 @@ pub extern "C" fn save() -> usize {
     give(serde_json::to_string(&save::Answer { mistakes }).unwrap_or_default())
 }
 
-/// Where the file of the last [`save`] is. It is valid until the next call.
+/// Where the file of the last [`save()`] is. It is valid until the next call.
 #[unsafe(no_mangle)]
 pub extern "C" fn file() -> *const u8 {
     FILE.with_borrow(|file| file.as_ptr())

@@ -10,7 +10,7 @@ use bentpipe_cc::{
 };
 
 /// What passes in a call: `cwnd` and `ssthresh` in segments, `pacing_rate` in bytes per second; from
-/// [`FLOW`] on the flow; from [`REPORT`] on the acknowledgement or the hint.
+/// number 3 on the flow; from number 17 on the acknowledgement or the hint.
 pub type Numbers = [f64; 28];
 
 /// Where the flow begins.
