@@ -1,8 +1,8 @@
 // A thread beside that of the shown run, for all that reads more of a run: the player, files, probes.
 const aside = () => {
   const waiting = new Map();
-  let next = 0;
-  const fail = said => { for (const one of waiting.values()) one.reject(new Error(said)); waiting.clear(); };
+  let next = 0, over = null;
+  const fail = said => { over = new Error(said); for (const one of waiting.values()) one.reject(over); waiting.clear(); };
   const made = thread(ownCode(shownScenario()), data => {
     if (data.ready) return;
     if (data.part !== undefined) { waiting.values().next().value?.part(data.part); return; }
@@ -11,6 +11,7 @@ const aside = () => {
   }, fail);
   // `call` is a function of the module: "play" or "save".
   const ask = (call, request, part = () => {}) => new Promise((resolve, reject) => {
+    if (over) { reject(over); return; }
     const id = ++next;
     waiting.set(id, { resolve, reject, part });
     wasm.then(() => made.ask(id, request, call));
