@@ -53,7 +53,7 @@ const drawPlay = () => {
 const sayPlay = () => {
   const { data, look, seen } = stage, { plan, f } = look, one = data.of(f), k = stateAt(one, shownAt), segments = value => Number.isFinite(value) ? digits(value) : "none yet";
   const words = [`At ${shownAt.toFixed(3)} s:`];
-  if (k >= 0) words.push(`${last.names[f]} is in ${PHASES[one.phase[k]]}; window ${segments(one.cwnd[k])} segments, threshold ${segments(one.ssthresh[k])}, in flight ${one.flight[k]}${Number.isFinite(one.srtt[k]) ? `, smoothed RTT ${time(one.srtt[k])}` : ""}.`);
+  if (k >= 0) words.push(`${last.names[f]} ${PHASES[one.phase[k]]}; window ${segments(one.cwnd[k])} segments, threshold ${segments(one.ssthresh[k])}, in flight ${one.flight[k]}${Number.isFinite(one.srtt[k]) ? `, smoothed RTT ${time(one.srtt[k])}` : ""}.`);
   if (seen) {
     for (const [i, [level, most]] of seen.waiting) words.push(`${level} of ${most} packets wait before ${plan.directions[i].link}/${plan.directions[i].way}.`);
     words.push(`On the way: ${seen.data} of data${seen.resent ? `, ${seen.resent} of them sent again` : ""}, and ${seen.acks} acknowledgements.`);

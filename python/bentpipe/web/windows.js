@@ -1,5 +1,5 @@
 // The windows of the senders over the last seconds before the shown time.
-const PHASES = ["not sending", "slow start", "congestion avoidance", "fast recovery", "timeout recovery", "the controller's own model"];
+const PHASES = ["is not sending", "is in slow start", "is in congestion avoidance", "is in fast recovery", "is in timeout recovery", "follows its model of the path"];
 const PHASE_COLOUR = [null, "#009E73", null, "#E69F00", LOST, null];
 const stateAt = (one, t) => one ? below(one.t, one.t.length, t) - 1 : -1;
 
