@@ -184,6 +184,7 @@ def test_what_simulates_is_given_the_scenario_as_it_is_written() -> None:
     write_out = calling(r"\b_core\.check\(|\.to_json\(\)")
     assert write_out == {
         "advice/question.py",  # the size of a segment
+        "bench/in_page.py",  # likewise
         "emulation/session.py",
         "kernel/choice.py",
         "ns2/script.py",

@@ -88,7 +88,8 @@ class TestOwn:
         until(
             window, "[...document.querySelectorAll('#flows option')].some(one => one.value.endsWith(':Ten'))"
         )
-        after(window, "document.getElementById('own-use').click()")
+        window.run("document.getElementById('own-use').click()")
+        until(window, "document.getElementById('text').value.includes('javascript:Ten')")
         goodput = window.run("document.querySelector('#summary td:nth-child(3)').textContent")
         floor = bp.run("geo").json["flows"][0]["rtt_min_s"]
         # Ten segments of 1448 bytes in each round trip.

@@ -20,7 +20,7 @@ pub mod workload;
 
 pub use capture::pcap;
 pub use engine::many::{Finished, Job, RunPool};
-pub use engine::played::{Happening, Moment, Part, PlayedRun};
+pub use engine::played::{Happening, Moment, PlayedPart, PlayedRun};
 #[doc(hidden)]
 pub use engine::run_by_reference;
 pub use engine::stepped::SteppedRun;

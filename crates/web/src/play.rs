@@ -2,7 +2,7 @@
 
 use bentpipe_cc::Time;
 use bentpipe_sim::record::{CrossingEnd, CrossingTrace, SenderTrace};
-use bentpipe_sim::{Happening, Part, PlayedRun, Supply, Watch};
+use bentpipe_sim::{Happening, PlayedPart, PlayedRun, Supply, Watch};
 use serde::{Deserialize, Serialize};
 
 use crate::given::Given;
@@ -107,7 +107,7 @@ impl Player {
         request: &Request,
         supply: &mut Supply<'_>,
         watch: &mut Watch<'_>,
-    ) -> Result<Part, Vec<String>> {
+    ) -> Result<PlayedPart, Vec<String>> {
         if let Some(Start { given, from_s, flows }) = &request.start {
             let from = from_s.map_or(Time::MAX, instant);
             let run = PlayedRun::new(given.plan()?, from, flows, supply);

@@ -36,7 +36,7 @@ struct Watched {
     flow: usize,
     /// Has its controller a slow-start threshold?
     has_threshold: bool,
-    last: Option<SenderState>,
+    last: Option<WatchedState>,
     timeouts: u64,
     /// Has the last state a row?
     is_known: bool,
@@ -44,7 +44,7 @@ struct Watched {
 
 /// What a row of a sender is made from: cwnd and ssthresh in bytes, SRTT in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct SenderState {
+struct WatchedState {
     cwnd: u64,
     ssthresh: u64,
     in_flight: u64,
@@ -78,7 +78,7 @@ pub enum Happening {
 
 /// A part of a play.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct PlayedPart {
     /// Up to when, in seconds, all is known; what enters a direction later may be missing.
     pub complete_s: f64,
     /// Is this the end of the run?
@@ -154,7 +154,7 @@ impl PlayedRun {
     }
 
     /// What has been recorded since the last call.
-    pub fn take(&mut self) -> Part {
+    pub fn take(&mut self) -> PlayedPart {
         let complete = self.complete();
         let journeys = self.run.network().tap.as_mut().and_then(|tap| tap.journeys.as_mut());
         let (packets, losses) =
@@ -164,7 +164,7 @@ impl PlayedRun {
             t_s: loss.at.secs(),
             flow: loss.flow,
         });
-        Part {
+        PlayedPart {
             complete_s: complete.secs(),
             is_over: self.is_over,
             packets,
@@ -236,7 +236,7 @@ impl PlayedRun {
             if now < *from {
                 continue;
             }
-            let mut push = |t_s: f64, state: SenderState| {
+            let mut push = |t_s: f64, state: WatchedState| {
                 let mss = match &*plan.flows[one.flow].source {
                     Source::Tcp { options, .. } => f64::from(options.mss),
                     Source::Cbr(_) => 1.0,
@@ -267,7 +267,7 @@ impl PlayedRun {
 }
 
 /// The state of a flow's sender; `None` without one.
-fn state(flow: &FlowState, has_threshold: bool, now: Time) -> Option<SenderState> {
+fn state(flow: &FlowState, has_threshold: bool, now: Time) -> Option<WatchedState> {
     let tcp = flow.tcp()?;
     let (decision, seen) = (tcp.sender.decision(), tcp.sender.flow());
     let closed = now < flow.start || flow.is_connecting() || flow.life_ends(Time::MAX) <= now;
@@ -279,7 +279,7 @@ fn state(flow: &FlowState, has_threshold: bool, now: Time) -> Option<SenderState
         Phase::Open if decision.cwnd < decision.ssthresh => SenderPhase::SlowStart,
         Phase::Open => SenderPhase::Avoidance,
     };
-    Some(SenderState {
+    Some(WatchedState {
         cwnd: decision.cwnd,
         ssthresh: decision.ssthresh,
         in_flight: tcp.sender.in_flight(),

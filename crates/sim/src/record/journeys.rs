@@ -80,7 +80,7 @@ pub enum SenderPhase {
 
 /// One packet at one direction.
 #[derive(Clone, Copy, Debug)]
-struct Crossing {
+struct OpenCrossing {
     enter: Time,
     begin: Option<Time>,
     sent: Option<Time>,
@@ -111,7 +111,7 @@ pub(crate) struct Loss {
 pub(crate) struct Journeys {
     plans: Vec<DirectionPlan>,
     /// Crossings in order of entry; `gone` were before the first.
-    open: VecDeque<Crossing>,
+    open: VecDeque<OpenCrossing>,
     gone: u64,
     /// The number of the crossing of each handle.
     of_handle: Vec<u64>,
@@ -155,7 +155,7 @@ impl Journeys {
             self.free_at.resize(i + 1, Time(0));
             self.entered.resize(i + 1, 0);
         }
-        let mut crossing = Crossing {
+        let mut crossing = OpenCrossing {
             enter: now,
             begin: None,
             sent: None,
@@ -240,7 +240,7 @@ impl Journeys {
     }
 
     /// A packet is lost behind the queue at `at`.
-    fn strike(&mut self, crossing: &mut Crossing, at: Option<Time>) {
+    fn strike(&mut self, crossing: &mut OpenCrossing, at: Option<Time>) {
         let (at, sent) =
             (at.or(crossing.sent).unwrap_or(crossing.enter), crossing.sent.unwrap_or(crossing.enter));
         let plan = self.plans.get(crossing.direction as usize);
@@ -253,8 +253,8 @@ impl Journeys {
         self.loses(crossing);
     }
 
-    fn loses(&mut self, crossing: &Crossing) {
-        let Crossing { how, flow, kind, end, .. } = *crossing;
+    fn loses(&mut self, crossing: &OpenCrossing) {
+        let OpenCrossing { how, flow, kind, end, .. } = *crossing;
         let is_data = kind & (CrossingKind::Ack as u8 | CrossingKind::Control as u8) == 0;
         if let Some(at) = end.filter(|_| is_data) {
             match self.losses.iter_mut().find(|loss| loss.how == how) {
@@ -265,7 +265,7 @@ impl Journeys {
         }
     }
 
-    fn crossing(&mut self, handle: u32) -> Option<&mut Crossing> {
+    fn crossing(&mut self, handle: u32) -> Option<&mut OpenCrossing> {
         let number = *self.of_handle.get(handle as usize)?;
         self.open.get_mut(number.checked_sub(self.gone)? as usize)
     }
@@ -337,8 +337,9 @@ fn kind(packet: &Packet) -> u8 {
         | bit(packet.is_marked(), CrossingKind::Marked)
 }
 
-fn row(crossing: &Crossing) -> CrossingRow {
-    let Crossing { enter, begin, sent, out, end, flow, place, number, segment, kind, how, .. } = *crossing;
+fn row(crossing: &OpenCrossing) -> CrossingRow {
+    let OpenCrossing { enter, begin, sent, out, end, flow, place, number, segment, kind, how, .. } =
+        *crossing;
     let seconds = |at: Option<Time>, otherwise: f64| at.map_or(otherwise, |at| at.secs());
     CrossingRow {
         enter_s: enter.secs(),
