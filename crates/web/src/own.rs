@@ -219,8 +219,8 @@ impl Controller for Own {
         let (cwnd, ssthresh) = if numbers[0].is_nan() {
             (half, half)
         } else {
-            let told = decided(&numbers, self.mss);
-            (told.cwnd, told.ssthresh)
+            let announced = decided(&numbers, self.mss);
+            (announced.cwnd, announced.ssthresh)
         };
         Backoff { cwnd, ssthresh, repeat: false }
     }

@@ -85,7 +85,7 @@ const folded = (key, title, make) => {
   element.dataset.key = key;
   element.addEventListener("toggle", open);
   return {
-    element, open,
+    element,
     show(...given) {
       now = given;
       const set = given[0] === undefined ? 0 : Object.keys(given[0]).length;

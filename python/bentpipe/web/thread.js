@@ -54,8 +54,8 @@ const thread = (code, heard, failed) => {
   };
   wasm.then(module => { if (!over) made.postMessage({ module, files: known.files }); });
   return {
-    // `call` is a function of the module other than `simulate`.
-    ask(id, request, call) { silent = 0; asked++; made.postMessage({ id, request, call }); },
+    // `call` is a function of the module.
+    ask(id, request, call = "simulate") { silent = 0; asked++; made.postMessage({ id, request, call }); },
     end,
   };
 };

@@ -28,21 +28,26 @@
     postMessage({ ready: true });
   };
 
-  const simulate = ({ id, request }) => {
-    const began = told = performance.now();
+  // The answer of a function of the module to a request.
+  const called = (call, request) => {
+    told = performance.now();
     reached = 0;
-    ownControllers.forget();
     give(write.encode(JSON.stringify(request)));
-    const size = c.simulate(), answer = JSON.parse(read.decode(bytes(c.output(), size))), length = c.columns_len();
-    const columns = new Float64Array(c.memory.buffer, c.columns(), length).slice();
-    postMessage({ id, answer, columns, ms: performance.now() - began, memory: c.memory.buffer.byteLength }, [columns.buffer]);
+    const size = call();
+    return JSON.parse(read.decode(bytes(c.output(), size)));
   };
-
-  // Parts of a run for the player, and files of it.
-  const aside = {
+  const columnsOf = () => new Float64Array(c.memory.buffer, c.columns(), c.columns_len()).slice();
+  // The run that the page shows; parts of a run for the player; files.
+  const calls = {
+    simulate({ id, request }) {
+      const began = performance.now();
+      ownControllers.forget();
+      const answer = called(c.simulate, request), columns = columnsOf();
+      postMessage({ id, answer, columns, ms: performance.now() - began, memory: c.memory.buffer.byteLength }, [columns.buffer]);
+    },
     play({ id, request }) {
       if (request.start) ownControllers.forget();
-      const answer = called(c.play, request), columns = new Float64Array(c.memory.buffer, c.columns(), c.columns_len()).slice();
+      const answer = called(c.play, request), columns = columnsOf();
       postMessage({ id, answer, columns }, [columns.buffer]);
     },
     save({ id, request }) {
@@ -51,15 +56,8 @@
       postMessage({ id, answer, file }, [file.buffer]);
     },
   };
-  const called = (call, request) => {
-    told = performance.now();
-    reached = 0;
-    give(write.encode(JSON.stringify(request)));
-    const size = call();
-    return JSON.parse(read.decode(bytes(c.output(), size)));
-  };
 
   onmessage = ({ data }) => {
-    try { data.module ? begin(data) : data.call ? aside[data.call](data) : simulate(data); } catch (error) { postMessage({ id: data.id, failed: String(error.message ?? error) }); }
+    try { data.module ? begin(data) : calls[data.call](data); } catch (error) { postMessage({ id: data.id, failed: String(error.message ?? error) }); }
   };
 })();
