@@ -154,13 +154,14 @@ web-check: web-bits web ## the page's simulator against this one, bit for bit on
 	$(BIN)/python -m pytest $(PAGE_TESTS)
 	$(BIN)/python -m pytest -rP python/tests/test_web_speed.py
 
+# PROFILE=web-bits compiles a module for this alone in half the time: CI does.
 web-bits: setup ## the comparison of bits alone, without a browser
-	@$(MAKE) $(MODULE)
+	@command -v node >/dev/null || { echo "make web-bits needs node (Debian: nodejs)"; exit 1; }
 	@mkdir -p out/web
 	cargo build --release --quiet --package bentpipe-web --bin bits
-	@command -v node >/dev/null || { echo "make web-bits needs node (Debian: nodejs)"; exit 1; }
 	$(BIN)/python scripts/random_scenarios.py out/web/random 300
-	target/release/bits $(BITS) >out/web/native.txt & node crates/web/bits.mjs $(MODULE) $(BITS) >out/web/wasm.txt && wait $$!
+	module=$$(scripts/web.sh target/web $(PROFILE)) && { target/release/bits $(BITS) >out/web/native.txt & \
+		node crates/web/bits.mjs "$$module" $(BITS) >out/web/wasm.txt && wait $$!; }
 	cmp out/web/native.txt out/web/wasm.txt && echo "$$(wc -l <out/web/wasm.txt) scenarios, the same in every bit"
 
 web-firefox: web ## the tests of the page in a Firefox of Debian's packages, which is unpacked into target/firefox
