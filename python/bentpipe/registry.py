@@ -33,7 +33,7 @@ def controllers() -> list[dict[str, Any]]:
 
     Each is a dict with id, label, about, source, reference, grade, colour, marker, sender (its requirements
     on the connection: aen, bulk_repeat, fixed_rto, dctcp, l4s), params (name, kind, default, min, max,
-    choices, unit, about, from_path, and shared: whether all algorithms take it), refuses_hystart (why it
+    choices, unit, about, from_path, and shared: whether all algorithms take it), refuses_slow_start (why it
     cannot start by HyStart++ or another choice of slow_start; None if it can), uses_path_hints (whether it
     answers a hint that the path changes hands), header (bytes of the congestion header that its packets
     carry) and queue (the kind of queue that computes for it, or None).

@@ -398,8 +398,8 @@ def show_algorithm(entry: dict[str, Any]) -> None:
         header = f"{entry['header']} bytes of header" if entry["header"] else "no byte of its own"
         words = f"Needs a queue of kind {entry['queue']} on its path; {header} on the wire."
         console.print(words)
-    if entry["refuses_hystart"]:
-        console.print(f"Cannot start by another slow_start: {entry['refuses_hystart']}.")
+    if entry["refuses_slow_start"]:
+        console.print(f"Cannot start by another slow_start: {entry['refuses_slow_start']}.")
     if entry["probes"]:
         names = ", ".join(probe["name"] for probe in entry["probes"])
         console.print(f"Probes, which record.probes records: {names}.")

@@ -177,26 +177,14 @@ pub enum Error {
         /// What is allowed.
         allowed: String,
     },
-    /// The algorithm cannot start by that choice of `slow_start`.
-    NoSlowStart {
+    /// The algorithm refuses a rule that most algorithms take.
+    Refused {
         /// The algorithm.
         id: &'static str,
-        /// The value of `slow_start`.
-        choice: &'static str,
-        /// Why not.
-        why: &'static str,
-    },
-    /// The algorithm has no Careful Resume.
-    NoResume {
-        /// The algorithm.
-        id: &'static str,
-        /// Why not.
-        why: &'static str,
-    },
-    /// The algorithm has no newCWV.
-    NoValidation {
-        /// The algorithm.
-        id: &'static str,
+        /// The parameter that asks for the rule.
+        name: &'static str,
+        /// What the algorithm cannot do.
+        what: String,
         /// Why not.
         why: &'static str,
     },
@@ -225,10 +213,7 @@ impl Error {
             Error::UnknownAlgorithm { .. } => None,
             Error::UnknownParameter { name, .. } => Some(name),
             Error::BadValue { name, .. } | Error::StrayConstant { name, .. } => Some(name),
-            Error::NoSlowStart { .. } => Some(SLOW_START),
-            Error::NoResume { .. } => Some(resume::CWND),
-            Error::NoValidation { .. } => Some(WINDOW_VALIDATION),
-            Error::Missing { name, .. } => Some(name),
+            Error::Refused { name, .. } | Error::Missing { name, .. } => Some(name),
         }
     }
 }
@@ -244,7 +229,7 @@ impl fmt::Display for Error {
                 let mut names: Vec<&str> =
                     find(id).map_or(&[][..], |e| e.params).iter().map(|p| p.name).collect();
                 names.push(PATH_CHANGE);
-                if find(id).is_some_and(|e| e.refuses_hystart().is_none()) {
+                if find(id).is_some_and(|e| e.refuses_slow_start().is_none()) {
                     names.push(SLOW_START);
                 }
                 if find(id).is_some_and(|e| e.refuses_resume().is_none()) {
@@ -253,9 +238,7 @@ impl fmt::Display for Error {
                 write!(f, "it takes {}", names.join(", "))
             }
             Error::BadValue { id, name, allowed } => write!(f, "parameter {name} of {id} must be {allowed}"),
-            Error::NoSlowStart { id, choice, why } => write!(f, "{id} cannot start with {choice:?}: {why}"),
-            Error::NoResume { id, why } => write!(f, "{id} has no Careful Resume: {why}"),
-            Error::NoValidation { id, why } => write!(f, "{id} cannot validate its window: {why}"),
+            Error::Refused { id, what, why, .. } => write!(f, "{id} {what}: {why}"),
             Error::Missing { name, needed } => write!(f, "{name} needs {needed} beside it"),
             Error::StrayConstant { name, of, choice } => {
                 write!(f, "{name} goes with {of} = {choice:?} only; add that, or leave it out")
@@ -295,9 +278,17 @@ impl Args {
         *self.value(name) == Value::Flag(true)
     }
 
+    /// The value of a `Kind::Choice` parameter.
+    pub fn choice(&self, name: &str) -> &str {
+        match self.value(name) {
+            Value::Text(choice) => choice,
+            _ => "",
+        }
+    }
+
     /// Is the `Kind::Choice` parameter `name` set to `choice`?
     pub fn is(&self, name: &str, choice: &str) -> bool {
-        matches!(self.value(name), Value::Text(t) if t == choice)
+        self.choice(name) == choice
     }
 }
 
@@ -328,7 +319,7 @@ from_args! {
 impl Entry {
     /// Every parameter that a scenario may give: the algorithm's own, then those that all algorithms share,
     /// which are the answer to a hint about the path and how the algorithm starts. Some algorithms refuse any
-    /// other start than their own ([`Entry::refuses_hystart`]).
+    /// other start than their own ([`Entry::refuses_slow_start`]).
     pub fn parameters(&self) -> impl Iterator<Item = &'static Param> + use<> {
         let own = self.params.iter().chain(&[path_change::PARAM]);
         own.chain(slow_start::PARAMS).chain(resume::PARAMS).chain(window_validation::PARAMS)
@@ -336,7 +327,7 @@ impl Entry {
 
     /// [`Entry::parameters`] without those that this algorithm refuses.
     pub fn offered(&'static self) -> impl Iterator<Item = &'static Param> + use<> {
-        let ways = if self.refuses_hystart().is_some() { &[] } else { slow_start::PARAMS };
+        let ways = if self.refuses_slow_start().is_some() { &[] } else { slow_start::PARAMS };
         let (saved, validation) = match self.refuses_resume() {
             Some(_) => (&[][..], &[][..]),
             None => (resume::PARAMS, window_validation::PARAMS),
@@ -352,7 +343,7 @@ impl Entry {
 
     /// Why the algorithm, with its defaults, cannot start by HyStart++ or another choice of
     /// `slow_start`; `None` if it can.
-    pub fn refuses_hystart(&'static self) -> Option<&'static str> {
+    pub fn refuses_slow_start(&'static self) -> Option<&'static str> {
         self.by_default()?.add(Rule::SlowStart(SlowStart::Hystart)).err()
     }
 
@@ -461,16 +452,18 @@ pub fn build(id: &str, given: &[(String, Value)], start: Start) -> Result<Box<dy
     let entry = find(id).ok_or_else(|| Error::UnknownAlgorithm { id: id.to_string() })?;
     let args = check(entry, given)?;
     let mut built = (entry.build)(&args, start);
+    let mut add = |rule, name, what: String| {
+        built.add(rule).map_err(|why| Error::Refused { id: entry.id, name, what, why })
+    };
     if let Some(choice) = SlowStart::chosen(&args) {
-        let refused = |why| Error::NoSlowStart { id: entry.id, choice: choice.name(), why };
-        built.add(Rule::SlowStart(choice)).map_err(refused)?;
+        add(Rule::SlowStart(choice), SLOW_START, format!("cannot start with {:?}", choice.name()))?;
     }
     if let Some(nvp) = window_validation::chosen(&args) {
-        built.add(Rule::ValidateWindow(nvp)).map_err(|why| Error::NoValidation { id: entry.id, why })?;
+        add(Rule::ValidateWindow(nvp), WINDOW_VALIDATION, "cannot validate its window".to_string())?;
     }
     match SavedPath::given(&args) {
         Some(saved) if saved.rtt > Span::ZERO => {
-            built.add(Rule::Resume(saved)).map_err(|why| Error::NoResume { id: entry.id, why })?;
+            add(Rule::Resume(saved), resume::CWND, "has no Careful Resume".to_string())?;
         }
         Some(_) => return Err(Error::Missing { name: resume::CWND, needed: resume::RTT }),
         None => {

@@ -1,4 +1,7 @@
-//! A test bench: a registered algorithm on a path of one queue, driven round by round.
+//! A test bench: a registered algorithm on a path of one queue, driven round by round. That for algorithms that
+//! set a rate is `pipe.rs`.
+
+pub(crate) mod pipe;
 
 use alloc::boxed::Box;
 use alloc::string::ToString;

@@ -111,7 +111,7 @@ pub trait Policy: Debug + Send {
     /// Why HyStart, HyStart++ and the other choices of `slow_start` must stay out of the algorithm's slow
     /// start; `None` where they may scale and end it. For algorithms that end slow start by a measure of
     /// their own, or have a window rule of their own there.
-    fn refuses_hystart(&self) -> Option<&'static str> {
+    fn refuses_slow_start(&self) -> Option<&'static str> {
         None
     }
 
@@ -410,7 +410,7 @@ impl<P: Policy> Controller for Windowed<P> {
         let cwnd = self.w.cwnd;
         match rule {
             Rule::SlowStart(choice) => {
-                if let Some(why) = self.policy.refuses_hystart() {
+                if let Some(why) = self.policy.refuses_slow_start() {
                     return Err(why);
                 }
                 let choice = if self.policy.paces() { choice.paced() } else { choice };

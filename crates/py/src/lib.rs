@@ -57,7 +57,7 @@ fn queues() -> String {
 }
 
 fn entry(e: &'static registry::Entry) -> serde_json::Value {
-    let refused = e.refuses_hystart();
+    let refused = e.refuses_slow_start();
     let needs = e.needs();
     let params: Vec<_> = e.offered().enumerate().map(|(i, p)| param(p, i >= e.params.len())).collect();
     let probes: Vec<_> =
@@ -65,7 +65,7 @@ fn entry(e: &'static registry::Entry) -> serde_json::Value {
     json!({
         "id": e.id, "label": e.label, "about": e.about, "source": e.source, "reference": e.reference,
         "grade": format!("{:?}", e.grade), "colour": e.colour, "marker": e.marker, "params": params, "probes": probes,
-        "refuses_hystart": refused, "uses_path_hints": needs.path_change,
+        "refuses_slow_start": refused, "uses_path_hints": needs.path_change,
         "uses_extra_segments": needs.extra_segments, "uses_receiver": needs.echo.is_some(), "uses_subflows": needs.subflows,
         "header": e.sender.header, "queue": e.sender.queue,
         "sender": {

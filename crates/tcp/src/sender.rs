@@ -422,6 +422,7 @@ impl Sender {
         self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
+        // The numbers are those of docs/engine.md. 1: the scoreboard.
         let advanced = seg.ack.saturating_sub(before);
         let mut got = self.take_blocks(seg);
         if let Some(snack) = snack {
@@ -437,6 +438,7 @@ impl Sender {
         let delivered = self.count_deliveries(seg, advanced, got.segments);
         ack.acked = self.bytes(delivered, seg.ack);
         self.flow.delivered += ack.acked;
+        // 2: samples, and the end of a round.
         let timed_out = self.flow.phase == Phase::Loss;
         self.flow.cwnd_limited = before < self.limited_until;
         let rtt = if seg.extra { None } else { self.sample_rtt(seg, advanced, &got) };
@@ -450,6 +452,7 @@ impl Sender {
             self.flow.round += 1;
             ack.round_end = true;
         }
+        // 1 again: marks, and what RACK finds by the new samples.
         let echoed = self.note_marks(seg, got.segments, seg.ack >= before, &mut ack);
         let mut probe_repaired = false;
         if self.watchful {
@@ -459,8 +462,9 @@ impl Sender {
             got.lost += found.lost;
             probe_repaired = found.repaired;
         }
+        // 3 and 4: undo, and congestion.
         self.note_in_flight();
-        let recovered = self.react(seg, (advanced, echoed), &got, &mut ack);
+        let recovered = self.react(seg, advanced, echoed, &got, &mut ack);
         let probe_repaired = probe_repaired && self.flow.phase == Phase::Open;
         if probe_repaired {
             self.react_to_repair();
@@ -472,8 +476,8 @@ impl Sender {
         if advanced > 0 {
             self.recovery.clamp.iter_mut().for_each(|segments| *segments += delivered);
         }
-        // Only now is it known whether this is slow start: an undo may have made it so. An ACK that does not
-        // advance brings no growth (RFC 5681 section 3.2 step 1).
+        // 5: the controller. Only now is it known whether this is slow start: an undo may have made it so. An ACK
+        // that does not advance brings no growth (RFC 5681 section 3.2 step 1).
         let counted = if advanced > 0 { self.growth_limit(timed_out) } else { 0 };
         ack.uncounted = ack.acked.saturating_sub(counted);
         if spared {
@@ -484,11 +488,13 @@ impl Sender {
         } else {
             self.cc.on_ack(&self.flow, &ack);
         }
+        // 6: the end of a recovery.
         if recovered {
             self.leave_recovery();
         } else if probe_repaired {
             self.cc.on(&self.flow, Event::Life(Life::Recovered));
         }
+        // 7: the decision, and the timer.
         self.ask();
         self.rearm(advanced, got.sent_once);
         self.tlp.anew |= advanced > 0;

@@ -72,10 +72,10 @@ enum Decrease {
 
 impl Decrease {
     fn of(args: &Args) -> Self {
-        match () {
-            () if args.is("decrease", "lifetime") => Self::Lifetime,
-            () if args.is("decrease", "fixed") => Self::Fixed(args.number("beta")),
-            () => Self::Epoch,
+        match args.choice("decrease") {
+            "lifetime" => Self::Lifetime,
+            "fixed" => Self::Fixed(args.number("beta")),
+            _ => Self::Epoch,
         }
     }
 }
@@ -184,7 +184,7 @@ impl Policy for Liad {
         }
     }
 
-    fn refuses_hystart(&self) -> Option<&'static str> {
+    fn refuses_slow_start(&self) -> Option<&'static str> {
         self.hybrid.then_some(
             "its hybrid slow start (eq. 2) approaches an ssthresh that it estimates; start = \"standard\" can be combined",
         )

@@ -66,8 +66,8 @@ const RULES: VersionRules = VersionRules {
 
 #[cfg(test)]
 mod tests {
-    use crate::algorithms::pipe::{Pipe, assert_rate_goes_on_after_a_pause};
     use crate::rig::near;
+    use crate::rig::pipe::{Pipe, assert_rate_goes_on_after_a_pause};
 
     /// 2/ln 2 = 2.885 and its inverse; DOWN drains at 0.75, UP pushes at 1.25.
     #[test]

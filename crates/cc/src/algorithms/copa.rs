@@ -266,9 +266,9 @@ impl Controller for Copa {
 #[cfg(test)]
 mod tests {
     use super::Sliding;
-    use crate::algorithms::pipe::Pipe;
     use crate::event::Congestion;
     use crate::registry::Value;
+    use crate::rig::pipe::Pipe;
     use crate::rig::{Rig, near};
     use crate::time::{Span, Time};
 

@@ -85,7 +85,7 @@ impl Policy for Fast {
         self.gauge.observe(flow, ack, flow.phase == Phase::Recovery);
     }
 
-    fn refuses_hystart(&self) -> Option<&'static str> {
+    fn refuses_slow_start(&self) -> Option<&'static str> {
         Some("its slow start ends by a measure of the queue of its own, start_queue")
     }
 

@@ -28,10 +28,10 @@ pub(crate) const ENTRY: Entry = Entry {
     colour: "#dd44bb",
     marker: "2",
     build: |args, start| {
-        let coefficients = match () {
-            () if args.is("form", "table") => table,
-            () if args.is("form", "linux") => row_above,
-            () => coefficients,
+        let coefficients = match args.choice("form") {
+            "table" => table,
+            "linux" => row_above,
+            _ => coefficients,
         };
         Windowed::hosted(HighSpeed { coefficients }, start)
     },

@@ -116,7 +116,7 @@ impl Policy for Ledbat {
         self.delays.probe(emit);
     }
 
-    fn refuses_hystart(&self) -> Option<&'static str> {
+    fn refuses_slow_start(&self) -> Option<&'static str> {
         Some("its rule for the queueing delay takes the place of slow start")
     }
 }

@@ -180,7 +180,7 @@ impl Policy for PlusPlus {
         emit("gain", self.gain());
     }
 
-    fn refuses_hystart(&self) -> Option<&'static str> {
+    fn refuses_slow_start(&self) -> Option<&'static str> {
         Some("its slow start has a gain and an exit of its own")
     }
 }

@@ -210,10 +210,10 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::Kalman;
-    use crate::algorithms::pipe::Pipe;
     use crate::path_change::PathChange;
     use crate::registry::Value;
     use crate::rig::near;
+    use crate::rig::pipe::Pipe;
     use crate::time::Span;
 
     const NOW: PathChange = PathChange { ahead: Span::ZERO, dark: Span::ZERO };

@@ -45,8 +45,6 @@ mod nv;
 mod olia;
 mod peach;
 mod peach_plus;
-#[cfg(test)]
-mod pipe;
 mod prague;
 mod prelude;
 mod rap;

@@ -239,10 +239,10 @@ impl Policy for Nv {
 
 #[cfg(test)]
 mod tests {
-    use crate::algorithms::pipe::Pipe;
     use crate::event::{Congestion, Event};
     use crate::registry::Value;
     use crate::report::{Ack, RateSample, RttSample};
+    use crate::rig::pipe::Pipe;
     use crate::rig::{Rig, near, probe};
     use crate::time::{Rate, Span, Time};
 

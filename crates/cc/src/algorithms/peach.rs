@@ -217,7 +217,7 @@ impl Policy for Peach {
         Needs { extra_segments: true, ..Needs::default() }
     }
 
-    fn refuses_hystart(&self) -> Option<&'static str> {
+    fn refuses_slow_start(&self) -> Option<&'static str> {
         Some("its Sudden Start takes the place of slow start")
     }
 

@@ -188,7 +188,7 @@ impl Policy for VegasMode {
         emit("base_rtt_s", self.gauge.base_secs());
     }
 
-    fn refuses_hystart(&self) -> Option<&'static str> {
+    fn refuses_slow_start(&self) -> Option<&'static str> {
         Some("its Vegas mode ends slow start by the RTT itself")
     }
 }

@@ -197,7 +197,7 @@ impl Policy for Star {
         self.abe.observe(flow, ack);
     }
 
-    fn refuses_hystart(&self) -> Option<&'static str> {
+    fn refuses_slow_start(&self) -> Option<&'static str> {
         Some(
             "its window in slow start is not grown but set, to Reno's window plus the estimated bandwidth (LWC)",
         )

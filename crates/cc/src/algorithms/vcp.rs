@@ -172,7 +172,7 @@ impl Policy for Vcp {
         }
     }
 
-    fn refuses_hystart(&self) -> Option<&'static str> {
+    fn refuses_slow_start(&self) -> Option<&'static str> {
         Some("queues tell it their load from the first round trip on")
     }
 

@@ -226,7 +226,7 @@ impl Policy for VegasA {
         }
     }
 
-    fn refuses_hystart(&self) -> Option<&'static str> {
+    fn refuses_slow_start(&self) -> Option<&'static str> {
         Some("its slow start ends by a measure of the queue of its own, gamma")
     }
 

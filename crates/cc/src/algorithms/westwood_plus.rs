@@ -109,10 +109,10 @@ pub(crate) struct RoundRate {
 impl RoundRate {
     /// An estimate of 0 with the parameters [`FILTER`] and [`BASE_WINDOW`] of `args`.
     pub(crate) fn new(args: &Args) -> Self {
-        let filter = match () {
-            () if args.is(FILTER.name, "paper") => Filter::Paper,
-            () if args.is(FILTER.name, "ns-3") => Filter::Ns3,
-            () => Filter::Linux,
+        let filter = match args.choice(FILTER.name) {
+            "paper" => Filter::Paper,
+            "ns-3" => Filter::Ns3,
+            _ => Filter::Linux,
         };
         Self {
             rate: LowPass { filter, inner: 0.0, out: 0.0 },
@@ -186,10 +186,10 @@ pub(crate) struct Retreat {
 impl Retreat {
     /// With the parameters [`FILTER`], [`RULES`] and [`BASE_WINDOW`] of `args`.
     pub(crate) fn new(args: &Args) -> Self {
-        let rules = match () {
-            () if args.is(RULES.name, "paper") => RetreatRules::Paper,
-            () if args.is(RULES.name, "ns-2") => RetreatRules::Ns2,
-            () => RetreatRules::Linux,
+        let rules = match args.choice(RULES.name) {
+            "paper" => RetreatRules::Paper,
+            "ns-2" => RetreatRules::Ns2,
+            _ => RetreatRules::Linux,
         };
         Self { rate: RoundRate::new(args), rules, due: None }
     }

@@ -94,7 +94,7 @@ impl Policy for Xcp {
         }
     }
 
-    fn refuses_hystart(&self) -> Option<&'static str> {
+    fn refuses_slow_start(&self) -> Option<&'static str> {
         Some("queues tell it its window from the first round trip on")
     }
 

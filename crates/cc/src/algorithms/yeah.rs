@@ -101,7 +101,7 @@ impl Policy for Yeah {
         self.gauge.observe(flow, ack, flow.phase != Phase::Open);
     }
 
-    fn refuses_hystart(&self) -> Option<&'static str> {
+    fn refuses_slow_start(&self) -> Option<&'static str> {
         Some("its slow start ends by a measure of the queue of its own, alpha")
     }
 

@@ -147,20 +147,18 @@ impl Silence<'_> {
     fn wall(&self, direction: DirectionId, starts: Time, end: Time) -> Option<String> {
         let (plan, name) = (direction.of(&self.plan.links), self.plan.name_of(direction));
         let did = &self.links[direction.index()];
-        match () {
-            () if plan.line.as_ref().is_some_and(|line| !line.is_up(starts, end)) => {
-                Some(format!("link {name} is never up"))
-            }
-            () if did.delivered_packets > 0 => None,
-            // Packets that wait for most of the run have not been lost.
-            () if did.dropped_error > did.inside_packets => {
-                Some(format!("link {name} loses every packet to errors"))
-            }
-            () if did.dropped_queue > did.inside_packets => {
-                Some(format!("the queue of link {name} drops every packet; it is too small"))
-            }
-            () => None,
+        if plan.line.as_ref().is_some_and(|line| !line.is_up(starts, end)) {
+            return Some(format!("link {name} is never up"));
         }
+        if did.delivered_packets > 0 {
+            return None;
+        }
+        // Packets that wait for most of the run have not been lost.
+        if did.dropped_error > did.inside_packets {
+            return Some(format!("link {name} loses every packet to errors"));
+        }
+        (did.dropped_queue > did.inside_packets)
+            .then(|| format!("the queue of link {name} drops every packet; it is too small"))
     }
 
     /// The propagation delay along directions, and the access delay.

@@ -51,20 +51,19 @@ enum Reach {
 impl Reach {
     fn of(message: &str) -> Self {
         let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
-        match () {
-            () if says(&[
-                "array elements",
-                "in array",
-                "unclosed array,",
-                "inline table",
-                "key-value pairs",
-                "multi-line",
-            ]) =>
-            {
-                Self::Rest
-            }
-            () if says(&["unclosed", "table"]) => Self::Table,
-            () => Self::Value,
+        if says(&[
+            "array elements",
+            "in array",
+            "unclosed array,",
+            "inline table",
+            "key-value pairs",
+            "multi-line",
+        ]) {
+            Self::Rest
+        } else if says(&["unclosed", "table"]) {
+            Self::Table
+        } else {
+            Self::Value
         }
     }
 }

@@ -24,7 +24,8 @@ impl Sender {
         let fast = self.flow.phase == Phase::Open
             && self.board.is_in_order()
             && self.knows_no_blocks()
-            && self.duplicates.credited | self.duplicates.left == 0
+            && self.duplicates.credited == 0
+            && self.duplicates.left == 0
             && self.recovery.clamp.is_none()
             && self.probe == Probe::No
             && !self.suspicion.is_open()

@@ -17,7 +17,8 @@ impl Sender {
     pub(super) fn react(
         &mut self,
         seg: &AckSegment,
-        (advanced, echoed): (u64, bool),
+        advanced: u64,
+        echoed: bool,
         got: &Delivered,
         ack: &mut Ack,
     ) -> bool {

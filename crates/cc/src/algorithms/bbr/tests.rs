@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 
-use crate::algorithms::pipe::{Pipe, assert_rate_goes_on_after_a_pause};
 use crate::event::{Congestion, Event, Life};
 use crate::registry::Value;
 use crate::report::Phase;
 use crate::rig::near;
+use crate::rig::pipe::{Pipe, assert_rate_goes_on_after_a_pause};
 use crate::time::Span;
 
 #[test]

@@ -3,11 +3,11 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::algorithms::pipe::{Pipe, assert_rate_goes_on_after_a_pause};
 use crate::controller::Controller;
 use crate::event::{Congestion, Event, Life};
 use crate::registry::Value;
 use crate::report::{Ack, Flow, Phase, RateSample, RttSample};
+use crate::rig::pipe::{Pipe, assert_rate_goes_on_after_a_pause};
 use crate::rig::{near, probe};
 use crate::time::{Rate, Span};
 

@@ -1,10 +1,10 @@
 //! Vivace on a path of 1 MB/s (8 Mbit/s).
 
 use super::Utility;
-use crate::algorithms::pipe::Pipe;
 use crate::controller::Pacing;
 use crate::event::{Congestion, Event};
 use crate::registry::Value;
+use crate::rig::pipe::Pipe;
 use crate::rig::{near, text};
 
 const PAPER: Utility = Utility { exponent: 0.9, latency: 900.0, loss: 11.35, lenient: false };
