@@ -2,11 +2,10 @@
 
 use core::fmt::Debug;
 
-use crate::controller::Decision;
+use crate::decision::Decision;
 use crate::extra::ExtraOrder;
 use crate::header::Header;
-use crate::path_change::PathChange;
-use crate::rate_change::RateChange;
+use crate::hint::Hint;
 use crate::report::Subflow;
 
 /// Why the sender reports congestion. Each kind is reported once per episode; the sender removes duplicates.
@@ -32,17 +31,6 @@ pub enum Life {
     Recovered,
     /// `Flow::mss` changed.
     MssChanged,
-}
-
-/// What the host of a sender learns about the path. A controller may use a hint or, as by default, continue
-/// as if there had been none. Unless set otherwise, a sender gives hints only to controllers that
-/// [need](crate::Needs::hint) them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hint {
-    /// The path changes hands.
-    PathChange(PathChange),
-    /// The rate of the path changes. Only given if the scenario says so.
-    RateChange(RateChange),
 }
 
 /// What happens to a connection besides acknowledgements. All events are rare except [`Event::Header`] and
@@ -103,15 +91,19 @@ mod tests {
 
     use super::*;
     use crate::algorithms::rate_based::{RateBased, RatePolicy};
-    use crate::controller::{Backoff, Controller, Needs, Pacing, Rule};
+    use crate::controller::{Controller, Needs};
+    use crate::decision::{Backoff, Pacing};
     use crate::header::{Load, Newest};
+    use crate::hint::{PathChange, RateChange};
     use crate::path_change::Anew;
     use crate::registry;
     use crate::report::{Ack, Flow};
     use crate::rig;
+    use crate::rule::Rule;
     use crate::slow_start::SlowStart;
     use crate::time::{Rate, Span, Time};
-    use crate::windowed::{Cut, Policy, Start, Window, Windowed};
+    use crate::window::{Cut, Start, Window};
+    use crate::windowed::{Policy, Windowed};
 
     /// A number for each kind of event. A new kind must be added here and to [`each`].
     fn kind(event: &Event<'_>) -> usize {
@@ -253,7 +245,7 @@ mod tests {
 
     fn anew(spy: &Spy) -> Anew {
         let entry = registry::find("reno").expect("registered");
-        Anew::new(entry, rig::args("reno", &[]), Box::new(spy.clone()))
+        Anew::new(entry.build, rig::args("reno", &[]), Box::new(spy.clone()))
     }
 
     /// Wrappers between a sender and an algorithm pass on every event. A host of policies has its own

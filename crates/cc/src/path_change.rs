@@ -1,43 +1,20 @@
-//! The hint that a path changes hands, and the answer to it that any algorithm can give: to measure the path
-//! anew.
+//! The answer that any algorithm can give to a hint that its path changes hands: to measure the path anew.
 //!
 //! A connection over low orbits changes satellites every few seconds to minutes. An algorithm that keeps the
 //! smallest RTT of its life mistakes a longer path for one with a queue. Two things help: a minimum over a
-//! window of time, which forgets by itself, and a hint. The Internet draft draft-lai-ccwg-lsncc-01 (2026)
-//! calls the event a path phase boundary and leaves open how an end learns of it. In SaTCP (INFOCOM 2023) the
-//! terminal foresees it and informs the operating system; in LeoCC (SIGCOMM 2025) an end finds it by probes
-//! to the first hop behind the satellite.
+//! window of time, which forgets by itself, and a hint.
 
 use alloc::boxed::Box;
 
-use crate::controller::{Backoff, Controller, Decision, Needs, Rule};
-use crate::event::{Congestion, Event, Hint};
-use crate::registry::{Args, Entry, Param};
+use crate::controller::{Controller, Needs};
+use crate::decision::{Backoff, Decision};
+use crate::event::{Congestion, Event};
+use crate::hint::Hint;
+use crate::params::{Args, Param};
 use crate::report::{Ack, Flow};
+use crate::rule::Rule;
 use crate::time::{Span, Time};
-use crate::windowed::Start;
-
-/// What is known about a path that changes hands: another satellite, gateway or route. Segments sent before
-/// cross the old path.
-///
-/// The host next to the satellite terminal can know it: the terminal follows the schedule of its satellites
-/// and may inform the operating system. A host at the other end learns of it later or not at all. How the new
-/// path differs is not known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PathChange {
-    /// How long it is until the change; zero if it has just happened, or has happened before.
-    pub ahead: Span,
-    /// How long nothing passes from the change on, or still from now on if the change is past; zero also if
-    /// that is not known.
-    pub dark: Span,
-}
-
-impl PathChange {
-    /// When the new path begins to carry packets, as far as is known at `now`.
-    pub fn passes_at(&self, now: Time) -> Time {
-        now + self.ahead + self.dark
-    }
-}
+use crate::window::Start;
 
 /// The name of the parameter that all algorithms share.
 pub(crate) const PATH_CHANGE: &str = "path_change";
@@ -59,7 +36,7 @@ pub(crate) const PARAM: Param = Param::choice(PATH_CHANGE, &["standard", RESET])
 /// does not come back.
 #[derive(Debug)]
 pub(crate) struct Anew {
-    entry: &'static Entry,
+    build: fn(&Args, Start) -> Box<dyn Controller>,
     args: Args,
     inner: Box<dyn Controller>,
     /// Segments sent from here on cross a path about which nothing is known yet.
@@ -69,9 +46,13 @@ pub(crate) struct Anew {
 }
 
 impl Anew {
-    /// `inner`, which was built from `entry` with `args`, under this rule.
-    pub(crate) fn new(entry: &'static Entry, args: Args, inner: Box<dyn Controller>) -> Self {
-        Self { entry, args, inner, changed_at: None, rtt_min: None }
+    /// `inner`, which `build` has made with `args`, under this rule.
+    pub(crate) fn new(
+        build: fn(&Args, Start) -> Box<dyn Controller>,
+        args: Args,
+        inner: Box<dyn Controller>,
+    ) -> Self {
+        Self { build, args, inner, changed_at: None, rtt_min: None }
     }
 
     /// Begins anew with this share of window and threshold.
@@ -81,7 +62,7 @@ impl Anew {
         let segments = |bytes: u64| share * bytes as f64 / f64::from(mss);
         let initial_ssthresh = if ssthresh == u64::MAX { f64::INFINITY } else { segments(ssthresh) };
         let start = Start { mss, initial_window: segments(cwnd), initial_ssthresh };
-        self.inner = (self.entry.build)(&self.args, start);
+        self.inner = (self.build)(&self.args, start);
     }
 
     /// The flow as the algorithm sees it.
@@ -143,9 +124,8 @@ impl Controller for Anew {
 
 #[cfg(test)]
 mod tests {
-    use super::PathChange;
-    use crate::event::{Congestion, Event, Hint};
-    use crate::rate_change::RateChange;
+    use crate::event::{Congestion, Event};
+    use crate::hint::{Hint, PathChange, RateChange};
     use crate::registry;
     use crate::rig::{Rig, near, text};
     use crate::time::{Rate, Span};

@@ -31,7 +31,7 @@ pub fn names(cc: &dyn Controller) -> Vec<String> {
 mod tests {
     use super::{names, unit};
     use crate::registry;
-    use crate::windowed::Start;
+    use crate::window::Start;
 
     #[test]
     fn a_name_says_its_unit() {

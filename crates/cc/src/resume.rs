@@ -37,12 +37,12 @@
 //!    Phase an RTT that would not confirm the path is one, too: section 3.3 demands a Safe Retreat where the
 //!    RTT indicates another path, and leaves open when it does.
 
-use crate::controller::RecoveryWindow;
+use crate::decision::RecoveryWindow;
 use crate::event::{Congestion, Life};
-use crate::registry::{Args, Param};
+use crate::params::{Args, Param};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Rate, Span, Time};
-use crate::windowed::{Cut, Window};
+use crate::window::{Cut, Window};
 
 /// Name of the parameter that turns Careful Resume on.
 pub(crate) const CWND: &str = "resume_cwnd";

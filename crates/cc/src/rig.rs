@@ -7,14 +7,15 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use crate::controller::{Controller, Decision};
+use crate::controller::Controller;
+use crate::decision::Decision;
 use crate::event::{Congestion, Event};
 use crate::extra::ExtraOrder;
 use crate::header::Header;
 use crate::registry::{self, Args, Value};
 use crate::report::{Ack, Flow, Rtt, RttSample};
 use crate::time::{Span, Time};
-use crate::windowed::{Start, Window};
+use crate::window::{Start, Window};
 
 /// Bytes of a segment: many, so that a window read in bytes is exact to a millionth of a segment.
 const MSS: u32 = 1_000_000;

@@ -21,14 +21,15 @@ mod swift;
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
-use crate::controller::RecoveryWindow;
+use crate::decision::RecoveryWindow;
 use crate::event::{Congestion, Life};
-use crate::registry::{Args, Param, PathFact};
+use crate::params::{Args, Param, PathFact};
 use crate::report::{Ack, Flow};
 use crate::time::Rate;
-use crate::windowed::{Cut, Window};
+use crate::window::{Cut, Window};
 
 pub use hystart_plus_plus::HystartConstants;
+pub(crate) use rapid::after_descent;
 pub use search::{Compared, Exit as SearchExit, SearchConstants};
 
 /// Name of the parameter that chooses the slow start.

@@ -27,10 +27,10 @@
 //!    period has run out, and anew with each reduction.
 
 use crate::event::{Congestion, Life};
-use crate::registry::{Args, Param};
+use crate::params::{Args, Param};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
-use crate::windowed::{Cut, Window};
+use crate::window::{Cut, Window};
 
 /// Name of the parameter that chooses what becomes of an unused window.
 pub const WINDOW_VALIDATION: &str = "window_validation";

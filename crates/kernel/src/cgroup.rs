@@ -1,5 +1,5 @@
-//! Control groups (version 2): the group of this process, and groups below it whose TCP connections use one
-//! algorithm of the kernel.
+//! Control groups (version 2): the group of this process, and groups below it. `chosen_group.rs` makes one whose TCP
+//! connections use one algorithm of the kernel.
 //!
 //! A group is made below the caller's own, so that limits, accounting and the scope of systemd still apply,
 //! and so that a delegated subtree is enough. It enables no controller and sets no limit. Its maker keeps the
@@ -151,7 +151,7 @@ fn is_ours(path: &Path) -> bool {
 }
 
 /// Moves the processes of a group to the group above; returns those that have been moved.
-fn give_back(group: &Path) -> Vec<u32> {
+pub(crate) fn give_back(group: &Path) -> Vec<u32> {
     let Some(above) = group.parent().map(|parent| parent.join("cgroup.procs")) else { return Vec::new() };
     let (mut tried, mut moved) = (Vec::new(), Vec::new());
     // The list is read again after each move: the process's threads have gone with it, and it may have
@@ -180,7 +180,7 @@ fn processes(group: &Path) -> Vec<u32> {
 
 /// Makes a group below `parent` that processes may enter, and locks it.
 #[cfg_attr(not(feature = "bpf"), expect(dead_code, reason = "without programs no group is made"))]
-fn make(parent: &Path) -> io::Result<(PathBuf, File)> {
+pub(crate) fn make(parent: &Path) -> io::Result<(PathBuf, File)> {
     for number in 0..1000 {
         let path = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
         match fs::create_dir(&path) {
@@ -214,104 +214,6 @@ fn open_to_processes(group: &Path) -> io::Result<()> {
     match fs::read_to_string(&kind) {
         Ok(text) if text.trim() == "domain invalid" => fs::write(kind, "threaded"),
         _ => Ok(()),
-    }
-}
-
-#[cfg(feature = "bpf")]
-pub use chosen::ChosenGroup;
-
-#[cfg(feature = "bpf")]
-mod chosen {
-    use std::fs::{self, File};
-    use std::io;
-    use std::os::fd::AsRawFd;
-    use std::path::{Path, PathBuf};
-    use std::time::Duration;
-
-    use libbpf_rs::{Link, ObjectBuilder};
-
-    use crate::{Error, datapath, objects, support};
-
-    /// A control group with the sockops program: every TCP connection of its processes, made or accepted,
-    /// gets the algorithm. Dropping it detaches the program and removes the group; processes that still run
-    /// in it go to the group above.
-    #[derive(Debug)]
-    pub struct ChosenGroup {
-        path: PathBuf,
-        /// Open and locked for as long as this lives.
-        _folder: File,
-        link: Option<Link>,
-    }
-
-    impl ChosenGroup {
-        /// Makes a group, below that of this process, whose connections use the kernel's algorithm `name`.
-        ///
-        /// # Errors
-        /// One line: the algorithm is unknown, the group cannot be made, or the program cannot be attached.
-        pub fn new(name: &str) -> Result<Self, Error> {
-            support::check().map_err(Error)?;
-            if !datapath::available().iter().any(|known| known == name) {
-                return Err(Error(format!("the kernel has no algorithm called {name}: attach it first")));
-            }
-            let object = objects::find("sockops")
-                .ok_or_else(|| Error("the program sockops was not compiled in".into()))?;
-            let loaded = ObjectBuilder::default().open_memory(object).and_then(|mut open| {
-                for mut map in open.maps_mut() {
-                    if map.name().to_string_lossy().ends_with(".rodata")
-                        && let Some(value) = map.initial_value_mut()
-                    {
-                        value.fill(0);
-                        value[..name.len()].copy_from_slice(name.as_bytes());
-                    }
-                }
-                open.load()
-            });
-            let loaded = loaded.map_err(|e| Error::from_libbpf("loading sockops", &e))?;
-            let program = loaded.progs_mut().next().ok_or_else(|| Error("sockops has no program".into()))?;
-            let parent = super::own().map_err(Error)?;
-            let (path, folder) = super::make(&parent).map_err(|error| unable(&parent, &error))?;
-            let attached = program.attach_cgroup(folder.as_raw_fd());
-            // If the program was refused, this is dropped, and the group with it.
-            let mut group = Self { path, _folder: folder, link: None };
-            group.link = Some(attached.map_err(|e| Error::from_libbpf("attaching sockops", &e))?);
-            Ok(group)
-        }
-
-        /// The group's directory.
-        pub fn path(&self) -> &Path {
-            &self.path
-        }
-
-        /// Puts a process into the group; the processes that it starts stay there, too.
-        ///
-        /// # Errors
-        /// The process does not exist, or is not ours to move.
-        pub fn take(&self, pid: u32) -> Result<(), Error> {
-            fs::write(self.path.join("cgroup.procs"), pid.to_string())
-                .map_err(|e| Error(format!("process {pid} cannot be put into {}: {e}", self.path.display())))
-        }
-    }
-
-    impl Drop for ChosenGroup {
-        fn drop(&mut self) {
-            self.link = None;
-            // A process that is just ending takes a moment.
-            for _ in 0..50 {
-                super::give_back(&self.path);
-                if fs::remove_dir(&self.path).is_ok() || !self.path.exists() {
-                    return;
-                }
-                std::thread::sleep(Duration::from_millis(2));
-            }
-        }
-    }
-
-    fn unable(parent: &Path, error: &io::Error) -> Error {
-        Error(format!(
-            "a control group below {}, which is this process's own, cannot be made: {error}. It must be writable: \
-             Delegate=yes in a service of systemd, a writable cgroup2 in a container",
-            parent.display()
-        ))
     }
 }
 

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `bpf/datapath.bpf.c`, `bpf/layout.h` | the datapath, and the data that it shares with the agent |
 //! | `bpf/native` | native programs: a header for each algorithm, for the kernel and for tests |
-//! | `datapath`, `objects`, `maps`, `bpffs`, `cgroup` | loading, registering, pinning; groups for `kernel run` |
+//! | `datapath`, `objects`, `maps`, `bpffs`, `cgroup`, `chosen_group` | loading, registering, pinning; groups for `kernel run` |
 //! | `agent`, `steering`, `slots`, `layout` | from a flow's reports to calls of its controller, and to orders |
 //! | `support`, `gaps`, `status` | this machine's abilities, what the kernel cannot carry, the state |
 //! | `host` | native programs compiled for this processor, for tests without privilege |
@@ -25,6 +25,8 @@ pub mod bpffs;
 mod btf;
 #[cfg(target_os = "linux")]
 pub mod cgroup;
+#[cfg(feature = "bpf")]
+pub mod chosen_group;
 #[cfg(target_os = "linux")]
 pub mod clock;
 #[cfg(feature = "bpf")]

@@ -42,7 +42,7 @@ mod built {
     use bentpipe_cc::registry::{self, Value};
     use bentpipe_cc::{Controller, Start};
     use bentpipe_kernel::agent::{Agent, Maker, Manner, Step};
-    use bentpipe_kernel::cgroup::ChosenGroup;
+    use bentpipe_kernel::chosen_group::ChosenGroup;
     use bentpipe_kernel::datapath::{self, Datapath, Native, Settings};
     use bentpipe_kernel::slots::Slots;
     use bentpipe_kernel::{clock, status};

@@ -1,14 +1,7 @@
 //! An algorithm by name and parameters, as quinn's `ControllerFactory`.
 
-use std::sync::Arc;
-use std::time::Instant;
-
 use bentpipe_cc::registry::{self, Entry, Error, Value};
 use bentpipe_cc::{Controller, Start};
-
-use quinn_proto::congestion;
-
-use crate::quinn_controller::QuinnController;
 
 /// An algorithm of the registry with its parameters, checked. quinn builds a
 /// controller from it for each path.
@@ -66,12 +59,5 @@ impl Algorithm {
     /// A fresh controller.
     pub(crate) fn controller(&self, start: Start) -> Box<dyn Controller> {
         registry::build(self.entry.id, &self.given, start).expect("`new` has built it before")
-    }
-}
-
-impl congestion::ControllerFactory for Algorithm {
-    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn congestion::Controller> {
-        let start = self.start(current_mtu);
-        Box::new(QuinnController::new(self, now, current_mtu, start))
     }
 }

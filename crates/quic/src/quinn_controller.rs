@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bentpipe_cc::{Flow, Pacing, Start, Time};
 use quinn_proto::RttEstimator;
-use quinn_proto::congestion::{Controller, ControllerMetrics};
+use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 
 use crate::algorithm::Algorithm;
 use crate::datapath::Datapath;
@@ -144,5 +144,12 @@ impl Controller for QuinnController {
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
+    }
+}
+
+impl ControllerFactory for Algorithm {
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        let start = self.start(current_mtu);
+        Box::new(QuinnController::new(self, now, current_mtu, start))
     }
 }

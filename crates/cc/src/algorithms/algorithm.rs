@@ -44,7 +44,7 @@ macro_rules! algorithm {
 
             /// Its state at the start of a connection.
             pub(crate) fn new($args: &Args $(, $more: $kind)*) -> Self {
-                $(let $name: $type = $crate::registry::FromArgs::from_args($args, stringify!($name));)*
+                $(let $name: $type = $crate::params::FromArgs::from_args($args, stringify!($name));)*
                 $(let $field: $of = algorithm!(@value $($value)?);)*
                 Self { $($name,)* $($field,)* }
             }

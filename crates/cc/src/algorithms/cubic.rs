@@ -23,6 +23,7 @@
 
 use crate::algorithms::cubic_of_linux::CubicOfLinux;
 use crate::algorithms::prelude::*;
+use crate::slow_start::after_descent;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "cubic",
@@ -62,12 +63,6 @@ pub(crate) const FAST_CONVERGENCE: Param =
 
 /// Linux 2.6.22's estimate of the segments that an ACK is for, which sticks there.
 const LINUX_ACK_RATIO: f64 = 31.0 / 16.0;
-
-/// W_max after Rapid Start (draft-kazuho-ccwg-rapid-start, "Handing Over to CUBIC"): where flows compete,
-/// what slow start would have reached.
-pub(crate) fn after_descent(full_bdp: f64, fast_convergence: bool) -> f64 {
-    if fast_convergence { 2.0 * full_bdp } else { full_bdp }
-}
 
 /// The variables that section 4.9 saves and restores.
 #[derive(Clone, Copy, Debug, Default)]

@@ -18,8 +18,8 @@
 //! Deviations: the kernel's clock here ticks in jiffies of 1 to 10 ms; this one does not tick, and
 //! the cubic root is exact.
 
-use crate::algorithms::cubic::after_descent;
 use crate::algorithms::prelude::*;
+use crate::slow_start::after_descent;
 
 const SCALE: f64 = 1024.0;
 const BETA: f64 = 717.0 / SCALE;

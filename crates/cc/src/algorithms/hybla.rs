@@ -160,7 +160,7 @@ impl Policy for Hybla {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Pacing;
+    use crate::decision::Pacing;
     use crate::event::Congestion;
     use crate::registry::Value;
     use crate::report::Phase;

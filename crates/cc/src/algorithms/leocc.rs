@@ -206,11 +206,11 @@ impl Extension for Leo {
 
 #[cfg(test)]
 mod tests {
-    use crate::event::{Congestion, Event, Hint, Life};
+    use crate::event::{Congestion, Event, Life};
+    use crate::hint::{Hint, PathChange};
     use alloc::vec::Vec;
 
     use super::Kalman;
-    use crate::path_change::PathChange;
     use crate::registry::Value;
     use crate::rig::near;
     use crate::rig::pipe::Pipe;

@@ -71,7 +71,7 @@ fn advance(w: &mut Window, target: f64, n: f64, per_segment: f64) {
 #[cfg(test)]
 mod tests {
     use super::Approach;
-    use crate::windowed::Window;
+    use crate::window::Window;
 
     fn rounds(whole_rounds: bool, share: f64, merged: bool, count: usize) -> f64 {
         let mut w = Window { cwnd: 378.0, ssthresh: 2.0 };

@@ -71,7 +71,7 @@ mod westwood_plus;
 mod xcp;
 mod yeah;
 
-use crate::registry::Entry;
+use crate::entry::Entry;
 
 /// Every algorithm, in the order of tables and legends. A `const` would be compiled again, with all that it
 /// names, in each crate that asks for it.

@@ -188,7 +188,7 @@ impl Policy for Prague {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{Decision, Pacing};
+    use crate::decision::{Decision, Pacing};
     use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe};

@@ -156,7 +156,7 @@ impl RatePolicy for Rap {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Pacing;
+    use crate::decision::Pacing;
     use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, near, probe};

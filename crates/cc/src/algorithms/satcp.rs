@@ -96,8 +96,8 @@ impl Policy for SaTcp {
 
 #[cfg(test)]
 mod tests {
-    use crate::event::{Congestion, Event, Hint};
-    use crate::path_change::PathChange;
+    use crate::event::{Congestion, Event};
+    use crate::hint::{Hint, PathChange};
     use crate::rig::{Rig, near, probe};
 
     /// A flow of 432 segments that loses one, `after` seconds after a hint if there was one.

@@ -260,7 +260,7 @@ impl Controller for PureRate {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Pacing;
+    use crate::decision::Pacing;
     use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, text};

@@ -260,7 +260,7 @@ mod tests {
     use crate::event::Congestion;
     use crate::registry::Value;
     use crate::rig::{Rig, args, text};
-    use crate::windowed::Window;
+    use crate::window::Window;
 
     fn step(alpha: f64, diff: f64, th_grew: bool, given: &[(&str, Value)]) -> (f64, f64) {
         let mut w = Window { cwnd: 50.0, ssthresh: 2.0 };

@@ -1,14 +1,14 @@
 use alloc::string::ToString;
 
 use super::{CWND, RTT};
-use crate::controller::{Pacing, RecoveryWindow};
-use crate::event::{Congestion, Event, Hint, Life};
-use crate::path_change::PathChange;
+use crate::decision::{Pacing, RecoveryWindow};
+use crate::event::{Congestion, Event, Life};
+use crate::hint::{Hint, PathChange};
 use crate::registry::{self, Value};
 use crate::report::Phase;
 use crate::rig::{Rig, near, probe};
 use crate::time::{Rate, Time};
-use crate::windowed::Start;
+use crate::window::Start;
 
 /// Bytes of the rig's segments.
 const MSS: u64 = 1_000_000;

@@ -4,13 +4,14 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use crate::controller::{Controller, Pacing};
+use crate::controller::Controller;
+use crate::decision::Pacing;
 use crate::event::{Congestion, Event, Life};
 use crate::registry::{self, Value};
 use crate::report::{Ack, Flow, Phase, RateSample, Rtt, RttSample};
 use crate::rig::{args, near, probe};
 use crate::time::{Rate, Span, Time};
-use crate::windowed::Start;
+use crate::window::Start;
 
 const MSS: u32 = 1000;
 /// Wire time of a segment is 1 ms: the rate is 1 MB/s.

@@ -25,7 +25,7 @@ use super::SlowStartRule;
 use crate::event::Congestion;
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
-use crate::windowed::{Cut, Window};
+use crate::window::{Cut, Window};
 
 /// `hystart_low_window`, segments.
 const LOW_WINDOW: f64 = 16.0;

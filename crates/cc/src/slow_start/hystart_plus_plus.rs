@@ -32,7 +32,7 @@ use crate::event::Congestion;
 use crate::registry::Args;
 use crate::report::{Ack, Flow};
 use crate::time::Span;
-use crate::windowed::{Cut, Window};
+use crate::window::{Cut, Window};
 
 pub(super) const L: &str = "hystart_l";
 /// L of a sender that does not pace.

@@ -13,7 +13,7 @@
 
 use super::SlowStartRule;
 use crate::report::{Ack, Flow};
-use crate::windowed::Window;
+use crate::window::Window;
 
 pub(super) const MAX_SSTHRESH: &str = "limited_max_ssthresh";
 

@@ -28,12 +28,12 @@
 //!  * the bound of an initial window times beta, at which a sender may stop the descent, is left out.
 
 use super::SlowStartRule;
-use crate::controller::RecoveryWindow;
+use crate::decision::RecoveryWindow;
 use crate::event::{Congestion, Life};
 use crate::filter::WindowedMin;
 use crate::report::{Ack, Flow};
 use crate::time::Span;
-use crate::windowed::{Cut, Window};
+use crate::window::{Cut, Window};
 
 /// What the smallest RTT of the last round trip may exceed that of all by.
 const TOLERANCE: Span = Span::from_millis(4);
@@ -178,13 +178,19 @@ impl SlowStartRule for Rapid {
     }
 }
 
+/// CUBIC's W_max after this start ("Handing Over to CUBIC"): where flows compete,
+/// what slow start would have reached.
+pub(crate) fn after_descent(full_bdp: f64, fast_convergence: bool) -> f64 {
+    if fast_convergence { 2.0 * full_bdp } else { full_bdp }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{RAPID, SLOW_START};
     use super::Factors;
     use alloc::vec;
 
-    use crate::controller::RecoveryWindow;
+    use crate::decision::RecoveryWindow;
     use crate::event::{Congestion, Event, Life};
     use crate::registry::Value;
     use crate::report::Phase;

@@ -44,7 +44,7 @@ use crate::event::{Congestion, Life};
 use crate::registry::Args;
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
-use crate::windowed::{Cut, Window};
+use crate::window::{Cut, Window};
 
 pub(super) const COMPARED: &str = "search_compared";
 pub(super) const THRESH: &str = "search_thresh";

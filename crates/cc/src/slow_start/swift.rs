@@ -19,7 +19,7 @@ use super::SlowStartRule;
 use crate::event::Congestion;
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Rate, Span, Time};
-use crate::windowed::{Cut, Window};
+use crate::window::{Cut, Window};
 
 pub(super) const FRACTION: &str = "swift_fraction";
 /// Segments that the estimate needs at least.
@@ -111,7 +111,7 @@ impl SlowStartRule for Swift {
 #[cfg(test)]
 mod tests {
     use super::super::{SLOW_START, SWIFT};
-    use crate::controller::Pacing;
+    use crate::decision::Pacing;
     use crate::event::Congestion;
     use crate::rig::{Rig, near, text};
     use crate::time::Rate;

@@ -2,13 +2,13 @@
 
 use alloc::boxed::Box;
 
-use super::{Cut, Window};
-use crate::controller::RecoveryWindow;
+use crate::decision::RecoveryWindow;
 use crate::event::{Congestion, Life};
 use crate::report::{Ack, Flow};
 use crate::resume::Resume;
 use crate::slow_start::SlowStartRule;
 use crate::time::Rate;
+use crate::window::{Cut, Window};
 use crate::window_validation::NewCwv;
 
 /// Rules that a scenario adds to the host.

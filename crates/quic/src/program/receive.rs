@@ -10,8 +10,7 @@ use tokio::io::AsyncWriteExt;
 
 use super::Failure;
 use super::request::Serve;
-use super::send::Stopwatch;
-use super::tally::Tally;
+use super::tally::{Stopwatch, Tally};
 use crate::{certificate, pattern, transport};
 
 /// What a sender puts in front: the bytes are those of [`pattern`], or a file.

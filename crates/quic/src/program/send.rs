@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use quinn::{ClientConfig, Connection, Endpoint, SendStream, VarInt};
 use serde_json::{Value, json};
@@ -13,28 +13,11 @@ use tokio::io::AsyncReadExt;
 use super::Failure;
 use super::receive::{FILE, PATTERN};
 use super::request::{Amount, Send};
-use super::tally::Tally;
+use super::tally::{Stopwatch, Tally};
 use crate::{certificate, pattern, transport};
 
 /// How often the live line is written, on a terminal.
 const LINE: Duration = Duration::from_millis(500);
-
-/// Real time since a start.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stopwatch(Instant);
-
-impl Stopwatch {
-    /// Starts now.
-    #[expect(clippy::disallowed_methods, reason = "the program measures a real transfer")]
-    pub(crate) fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    /// The time since then.
-    pub(crate) fn passed(self) -> Duration {
-        self.0.elapsed()
-    }
-}
 
 /// Sends, and prints the report.
 pub(crate) async fn run(request: Send) -> Result<(), Failure> {

@@ -1,6 +1,23 @@
-//! What a receiver has counted, and how it tells the sender.
+//! What a receiver has counted over real time, and how it tells the sender.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Real time since a start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// Starts now.
+    #[expect(clippy::disallowed_methods, reason = "the program measures a real transfer")]
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// The time since then.
+    pub(crate) fn passed(self) -> Duration {
+        self.0.elapsed()
+    }
+}
 
 /// Bytes over time, as the receiver's application read them.
 #[derive(Clone, Debug, Default, PartialEq)]

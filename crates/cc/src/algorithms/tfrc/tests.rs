@@ -2,13 +2,14 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use super::{equation, interval_for};
-use crate::controller::{Controller, Pacing};
+use crate::controller::Controller;
+use crate::decision::Pacing;
 use crate::event::{Congestion, Event};
 use crate::registry::{self, Value};
 use crate::report::{Ack, Flow, RateSample, Rtt, RttSample};
 use crate::rig::near;
 use crate::time::{Rate, Span, Time};
-use crate::windowed::Start;
+use crate::window::Start;
 
 const S: f64 = 1000.0;
 const R: f64 = 0.1;

@@ -1,7 +1,7 @@
 //! Vivace on a path of 1 MB/s (8 Mbit/s).
 
 use super::Utility;
-use crate::controller::Pacing;
+use crate::decision::Pacing;
 use crate::event::{Congestion, Event};
 use crate::registry::Value;
 use crate::rig::pipe::Pipe;

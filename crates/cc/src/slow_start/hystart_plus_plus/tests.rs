@@ -6,7 +6,7 @@ use super::super::{HYSTART_PLUS_PLUS as HYSTART, SLOW_START};
 use crate::event::{Congestion, Event};
 use crate::registry::{self, Value};
 use crate::rig::{Rig, near, text};
-use crate::windowed::Start;
+use crate::window::Start;
 
 const START: Start = Start { mss: 1448, initial_window: 10.0, initial_ssthresh: f64::INFINITY };
 

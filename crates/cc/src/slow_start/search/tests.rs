@@ -111,7 +111,7 @@ fn the_window_on_leaving_is_kept_rolled_back_or_drained() {
 fn pauses_and_timeouts_begin_the_count_anew() {
     let mut search = Search::new(constants(&[]));
     let mut flow = crate::report::Flow { mss: 1000, cwnd_limited: true, ..Default::default() };
-    let mut w = crate::windowed::Window { cwnd: 10.0, ssthresh: f64::INFINITY };
+    let mut w = crate::window::Window { cwnd: 10.0, ssthresh: f64::INFINITY };
     let mut ack = |search: &mut Search, at: f64, rtt: f64, limited: bool| {
         flow.now = Time(Span::from_secs(at).0);
         flow.cwnd_limited = limited;
@@ -125,7 +125,7 @@ fn pauses_and_timeouts_begin_the_count_anew() {
     assert_eq!(ack(&mut search, 1.5, 0.7, true), (bins(0.245), Some(2)));
     assert_eq!(ack(&mut search, 2.0, 0.7, false), (bins(0.245), Some(0)));
     assert_eq!(ack(&mut search, 5.0, 0.5, true), (bins(0.175), Some(0)));
-    let cut = crate::windowed::Cut::standard(5.0, Congestion::Timeout);
+    let cut = crate::window::Cut::standard(5.0, Congestion::Timeout);
     super::SlowStartRule::on_congestion(&mut search, &flow, Congestion::Timeout, &w, &cut);
     assert_eq!((search.bin, search.index), (None, None));
 }
