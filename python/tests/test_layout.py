@@ -62,7 +62,19 @@ def circle(files: Mapping[str, str]) -> list[str] | None:
 
 
 @pytest.mark.parametrize(
-    ("crate", "least"), [("sim", 150), ("tcp", 30), ("orbit", 10), ("emu", 10), ("drill", 5), ("py", 5)]
+    ("crate", "least"),
+    [
+        ("cc", 90),
+        ("drill", 5),
+        ("emu", 10),
+        ("kernel", 10),
+        ("orbit", 10),
+        ("py", 5),
+        ("quic", 15),
+        ("sim", 150),
+        ("tcp", 30),
+        ("web", 10),
+    ],
 )
 def test_no_files_of_a_crate_import_each_other(crate: str, least: int) -> None:
     """Visibility such as `pub(in crate::engine)` is no import."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,6 @@ import bentpipe as bp
 from bentpipe import measures
 from bentpipe.files import replace_text
 from bentpipe.truth.cell import Cell
-
-if TYPE_CHECKING:
-    from bentpipe.truth.paused import PausedCell
-    from bentpipe.truth.quic_program import QuicCell
 
 STEP_S = 0.1
 """Spacing of the instants at which both worlds are compared."""
@@ -80,13 +76,21 @@ def simulated(cell: Cell, result: bp.Result) -> Side:
     )
 
 
+class Keyed(Protocol):
+    """A cell of any kind, as far as its file is concerned."""
+
+    @property
+    def key(self) -> str:
+        """Its name, which a file can have."""
+
+
 @dataclass(frozen=True)
 class TransferStore:
     """A folder of real transfers: KEY.npz has the curves, and KEY.json, written last, everything else."""
 
     folder: Path
 
-    def has(self, cell: Cell | PausedCell) -> bool:
+    def has(self, cell: Keyed) -> bool:
         """Whether the cell's real transfer is stored completely."""
         return self.file(cell).exists()
 
@@ -116,7 +120,7 @@ class TransferStore:
             srtt = curves["srtt"].astype(np.float64)
         return Side(row["goodput_bps"], row["rtt_s"], row["retransmitted"], cwnd, {"srtt": srtt}), row
 
-    def file(self, cell: Cell | PausedCell | QuicCell) -> Path:
+    def file(self, cell: Keyed) -> Path:
         """The file by which a transfer is known to be complete."""
         return self.folder / f"{cell.key}.json"
 
