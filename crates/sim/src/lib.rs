@@ -9,6 +9,7 @@ pub mod drawn;
 mod engine;
 pub mod environment;
 mod host;
+mod keys;
 pub mod link;
 pub mod loss;
 pub mod orbit;
@@ -28,10 +29,11 @@ pub use engine::{
     EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Supply, Watch, capture_in_memory, no_supply, run,
     run_captured,
 };
+pub use keys::error::{self, Error};
+pub use keys::file::{FileError, FileSource, head as read_head, read as read_file, read_files_by};
+pub use keys::units;
 pub use resolve::plan;
 pub use resolve::time_line_file::{TableReader, read_tables_by};
-pub use scenario::error::{self, Error};
-pub use scenario::file::{FileError, FileSource, head as read_head, read as read_file, read_files_by};
 #[doc(hidden)]
 pub use scenario::random::random_scenario;
-pub use scenario::{Scenario, schema, units};
+pub use scenario::{Scenario, schema};

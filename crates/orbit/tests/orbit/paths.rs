@@ -97,9 +97,8 @@ fn a_shell_far_out_over_the_equator_is_the_geostationary_satellite_of_the_simula
     let mut moved = all.clone();
     (moved["a"]["lon"], moved["b"]["lon"]) = (json!(lon + 15.0), json!(lon - 25.0));
     let table = run(&moved);
-    let looks = [(40.0, lon + 15.0), (-20.0, lon - 25.0)].map(|(lat, east)| {
-        geo_look(&Station { lat, lon: east }, bentpipe_sim::scenario::units::Longitude(lon))
-    });
+    let looks = [(40.0, lon + 15.0), (-20.0, lon - 25.0)]
+        .map(|(lat, east)| geo_look(&Station { lat, lon: east }, bentpipe_sim::units::Longitude(lon)));
     let rtt_ms = 2.0 * looks.iter().map(|l| l.delay().secs() * 1e3).sum::<f64>();
     // J2, the Sun and the Moon move SGP4's satellite by some kilometres: 10 km are 0.03 ms one way.
     assert!((table.columns.rtt_ms[0] - rtt_ms).abs() < 0.1, "{} {rtt_ms}", table.columns.rtt_ms[0]);

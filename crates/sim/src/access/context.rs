@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bentpipe_cc::Span;
 
-use crate::scenario::error::{Error, Key, Origin};
-use crate::scenario::units::Duration;
+use crate::keys::error::{Error, Key, Origin};
+use crate::keys::units::Duration;
 
 /// The place of an access in a scenario, where its mistakes are reported, and the files that have been read.
 #[derive(Debug)]

@@ -22,9 +22,9 @@ use bentpipe_cc::Span;
 
 use crate::access::context::AccessContext;
 use crate::access::kind::{AccessKeys, AccessRule, PlannedAccess};
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::Duration;
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::Duration;
 
 keys! {
     /// Demand assignment in frames of slots: the return channel of a VSAT. The rules are those of DVB-RCS2

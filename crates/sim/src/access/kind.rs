@@ -5,7 +5,7 @@ use std::fmt;
 use bentpipe_cc::Span;
 
 use crate::access::context::AccessContext;
-use crate::scenario::error::Error;
+use crate::keys::error::Error;
 
 /// The keys of one kind of access.
 pub(super) trait AccessKeys {

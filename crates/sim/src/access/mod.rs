@@ -17,8 +17,8 @@ use bentpipe_cc::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::error::Error;
-use crate::scenario::order::in_order;
+use crate::keys::error::Error;
+use crate::keys::order::in_order;
 pub(crate) use context::AccessContext;
 pub(crate) use kind::AccessRule;
 use kind::{AccessKeys, PlannedAccess};

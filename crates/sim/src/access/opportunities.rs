@@ -12,8 +12,8 @@ use bentpipe_cc::Span;
 
 use crate::access::context::AccessContext;
 use crate::access::kind::{AccessKeys, AccessRule, PlannedAccess};
-use crate::scenario::error::{Error, quoted_name};
-use crate::scenario::file;
+use crate::keys::error::{Error, quoted_name};
+use crate::keys::file;
 
 /// Bytes of an opportunity: 1500 of IP and 4 of the tunnel device's header (mahimahi,
 /// `LinkQueue::PACKET_SIZE`).

@@ -13,12 +13,12 @@ use crate::capture::numbers::Conversation;
 use crate::capture::numbers::HeaderNumbers;
 use crate::capture::pcap::{Capture, CaptureError, Place, Writer};
 use crate::host::carried::CarriedStore;
+use crate::keys::error::suggestion;
 use crate::link::direction::{Direction, Fate, Push};
 use crate::link::packet::{ACK, CONTROL, HEADER, Packet, RESENT};
 use crate::record::journeys::Journeys;
 use crate::record::trace::{SegmentEvent, SegmentTrace};
 use crate::resolve::plan::{FlowPlan, Plan};
-use crate::scenario::error::suggestion;
 
 /// Where a capture sees packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

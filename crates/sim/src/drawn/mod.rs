@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub use profiles::{Constant, PROFILES, Profile};
 pub use starlink::{PERIOD, PHASE};
 
-use crate::scenario::table::keys;
-use crate::scenario::units::{BitRate, Duration};
+use crate::keys::table::keys;
+use crate::keys::units::{BitRate, Duration};
 
 /// The longest time line that is drawn.
 pub(crate) const LONGEST: Span = Span(86_400_000_000_000);

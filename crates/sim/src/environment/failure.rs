@@ -1,7 +1,7 @@
 //! Why an environment gives no result.
 
 use crate::engine::RunError;
-use crate::scenario::error::Error;
+use crate::keys::error::Error;
 
 /// Why an environment gives no result.
 #[derive(Debug, thiserror::Error)]

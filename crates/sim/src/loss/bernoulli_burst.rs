@@ -13,9 +13,9 @@
 
 use bentpipe_cc::Time;
 
+use crate::keys::table::keys;
 use crate::link::random::Stream;
 use crate::loss::kind::{LossRule, PlannedLoss};
-use crate::scenario::table::keys;
 
 keys! {
     /// Runs of lost packets: they begin independently of each other, and their lengths are geometric.

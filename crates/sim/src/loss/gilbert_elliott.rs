@@ -5,9 +5,9 @@
 
 use bentpipe_cc::Time;
 
+use crate::keys::table::keys;
 use crate::link::random::Stream;
 use crate::loss::kind::{LossRule, PlannedLoss};
-use crate::scenario::table::keys;
 
 keys! {
     /// A channel with a good and a bad state, which may change with each packet (Gilbert 1960, Elliott 1963).

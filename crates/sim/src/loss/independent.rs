@@ -3,9 +3,9 @@
 
 use bentpipe_cc::Time;
 
+use crate::keys::table::keys;
 use crate::link::random::Stream;
 use crate::loss::kind::{LossRule, Per, PlannedLoss};
-use crate::scenario::table::keys;
 
 /// Makes the keys of independent errors. A line: their name, what they strike, and what users read
 /// of them and of their rate.

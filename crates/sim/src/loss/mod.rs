@@ -15,8 +15,8 @@ use bentpipe_cc::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::keys::order::in_order;
 use crate::link::random::Stream;
-use crate::scenario::order::in_order;
 pub(crate) use kind::Per;
 use kind::{LossKeys, LossRule, PlannedLoss, Wrong};
 

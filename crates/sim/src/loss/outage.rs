@@ -2,10 +2,10 @@
 
 use bentpipe_cc::{Span, Time};
 
+use crate::keys::table::keys;
+use crate::keys::units::Duration;
 use crate::link::random::Stream;
 use crate::loss::kind::{LossKeys, LossRule, PlannedLoss, Wrong};
-use crate::scenario::table::keys;
-use crate::scenario::units::Duration;
 
 keys! {
     /// All packets sent in an interval are lost: once (`from`, `to`), or again and again (`every`, `length`).

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use bentpipe_cc::Time;
 
+use crate::keys::error::quoted_name;
+use crate::keys::file;
+use crate::keys::table::keys;
 use crate::link::random::Stream;
 use crate::loss::kind::{LossKeys, LossRule, PlannedLoss, Wrong};
-use crate::scenario::error::quoted_name;
-use crate::scenario::file;
-use crate::scenario::table::keys;
 
 /// Largest trace file, in bytes.
 const MAX_FILE: u64 = 256 << 20;

@@ -11,8 +11,8 @@ use std::f64::consts::PI;
 
 use bentpipe_cc::Span;
 
-use crate::scenario::table::keys;
-use crate::scenario::units::Longitude;
+use crate::keys::table::keys;
+use crate::keys::units::Longitude;
 
 /// Speed of light in vacuum, km/s (exact by definition of the metre).
 pub const LIGHT_KM_PER_S: f64 = 299_792.458;

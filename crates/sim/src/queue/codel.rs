@@ -10,15 +10,15 @@
 
 use bentpipe_cc::{Span, Time};
 
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::{Duration, QueueSize};
 use crate::link::packet::{Ecn, Packet};
 use crate::link::random::Stream;
 use crate::queue::at_departure::{AtDeparture, Class};
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::packet_store::{Fifo, Store};
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::{Duration, QueueSize};
 
 /// Drops that begin again within this many intervals of the last one start at the rate that they had reached.
 const MEMORY: u64 = 16;

@@ -2,9 +2,9 @@
 
 use bentpipe_cc::Span;
 
+use crate::keys::error::{Error, Key, Origin};
+use crate::keys::units::{BitRate, Duration, MAX_PACKET, QueueRoom, QueueSize, Size};
 use crate::link::time_line::TimeLine;
-use crate::scenario::error::{Error, Key, Origin};
-use crate::scenario::units::{BitRate, Duration, MAX_PACKET, QueueRoom, QueueSize, Size};
 
 /// Smallest queue that a limit in bdp may give, in packets: with less, the ends of a path see bursts as loss.
 const MIN_BDP_PACKETS: u64 = 5;

@@ -10,6 +10,9 @@
 
 use bentpipe_cc::{Span, Time};
 
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::{QueueRoom, QueueSize};
 use crate::link::packet::Packet;
 use crate::link::random::Stream;
 use crate::link::time_line::TimeLine;
@@ -18,9 +21,6 @@ use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::packet_store::{Fifo, Store};
 use crate::queue::room::{ChangingRoom, Room};
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::{QueueRoom, QueueSize};
 
 keys! {
     /// First in, first out: packets at the head are dropped until there is room for the packet that enters.

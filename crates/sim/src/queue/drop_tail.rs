@@ -2,15 +2,15 @@
 
 use bentpipe_cc::Span;
 
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::{QueueRoom, QueueSize};
 use crate::link::random::Stream;
 use crate::link::time_line::TimeLine;
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
 use crate::queue::room::ChangingRoom;
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::{QueueRoom, QueueSize};
 
 keys! {
     /// First in, first out: a packet that finds no room is dropped.

@@ -32,6 +32,9 @@
 
 use bentpipe_cc::{Span, Time};
 
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::{Duration, QueueSize};
 use crate::link::packet::{Ecn, Packet};
 use crate::link::random::Stream;
 use crate::queue::at_departure::{AtDeparture, Class};
@@ -39,9 +42,6 @@ use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::on_arrival::Verdict;
 use crate::queue::packet_store::{Fifo, Store};
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::{Duration, QueueSize};
 
 keys! {
     /// Two coupled queues (RFC 9332). Packets of flows with `ect1` wait for a millisecond or so and are

@@ -7,6 +7,9 @@
 
 use bentpipe_cc::{Span, Time};
 
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::{Duration, QueueSize, Size};
 use crate::link::packet::Packet;
 use crate::link::random::Stream;
 use crate::queue::at_departure::{AtDeparture, Class};
@@ -15,9 +18,6 @@ use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::largest_backlog::LargestBacklog;
 use crate::queue::packet_store::{Fifo, Store};
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::{Duration, QueueSize, Size};
 
 /// No queue.
 const NONE: u32 = u32::MAX;

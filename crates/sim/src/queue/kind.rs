@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::keys::error::Error;
 use crate::link::random::Stream;
 use crate::link::time_line::TimeLine;
 use crate::queue::at_departure::AtDeparture;
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::in_order::InOrder;
 use crate::queue::on_arrival::OnArrival;
-use crate::scenario::error::Error;
 
 /// The keys of one kind of queue.
 pub(crate) trait QueueKeys: Default + Serialize + JsonSchema {

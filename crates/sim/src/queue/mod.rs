@@ -36,8 +36,8 @@ pub use context::QueueLimit;
 pub use red::Threshold;
 pub use registry::{QueueKey, QueueKind};
 
-use crate::scenario::error::Error;
-use crate::scenario::order::in_order;
+use crate::keys::error::Error;
+use crate::keys::order::in_order;
 use kind::{QueueKeys, QueuePlan};
 
 /// Makes everything that depends on the list of kinds. A line gives the kind in scenarios, its file, its keys

@@ -12,14 +12,14 @@
 
 use bentpipe_cc::{Span, Time};
 
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::{Duration, QueueSize};
 use crate::link::packet::Ecn;
 use crate::link::random::Stream;
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::{Duration, QueueSize};
 
 /// Below each bound on the left, the adjustment is divided by the number on the right (section 4.2).
 const TUNING: [(f64, f64); 6] =

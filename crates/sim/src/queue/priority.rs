@@ -6,15 +6,15 @@
 
 use bentpipe_cc::Time;
 
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::QueueSize;
 use crate::link::packet::{LOW, Packet};
 use crate::link::random::Stream;
 use crate::queue::at_departure::{AtDeparture, Class};
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::packet_store::{Fifo, Store};
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::QueueSize;
 
 keys! {
     /// Strict priorities: a band sends only while all before it are empty. A flow's `priority` is its band;

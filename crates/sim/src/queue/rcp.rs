@@ -18,13 +18,13 @@
 
 use bentpipe_cc::{Header, Span, Time};
 
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::{Duration, QueueSize};
 use crate::link::random::Stream;
 use crate::queue::computing::{Computation, ComputingQueue};
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::{Duration, QueueSize};
 
 /// The mean RTT before any packet has carried one, seconds.
 const FIRST_RTT: f64 = 0.2;

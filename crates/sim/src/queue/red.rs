@@ -10,14 +10,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::{MAX_PACKET, QueueSize, Size};
 use crate::link::packet::Ecn;
 use crate::link::random::Stream;
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::{MAX_PACKET, QueueSize, Size};
 
 keys! {
     /// Random early detection (Floyd and Jacobson 1993) by the rules of ns-2. First in, first out, but some

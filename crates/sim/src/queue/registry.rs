@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::keys::units::UNIT_KEYWORD;
 use crate::queue::kind::QueueKeys;
-use crate::scenario::units::UNIT_KEYWORD;
 
 /// A kind of queue.
 #[derive(Clone, Debug, PartialEq, Serialize)]

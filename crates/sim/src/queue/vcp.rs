@@ -16,13 +16,13 @@
 
 use bentpipe_cc::{Header, Load, Span, Time};
 
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::{Duration, QueueSize};
 use crate::link::random::Stream;
 use crate::queue::computing::{Computation, ComputingQueue};
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::{Duration, QueueSize};
 
 /// From these load factors on the load is high, and there is overload (section 3.1).
 const HIGH: f64 = 0.8;

@@ -19,13 +19,13 @@
 
 use bentpipe_cc::{Header, Span, Time};
 
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::QueueSize;
 use crate::link::random::Stream;
 use crate::queue::computing::{Computation, ComputingQueue};
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::QueueSize;
 
 /// The mean RTT while no flow has one, and the first intervals, seconds.
 const FIRST: f64 = 0.05;

@@ -3,9 +3,9 @@
 
 use bentpipe_cc::{Span, Time};
 
+use crate::keys::units::Duration;
 use crate::record::report::{FlowReport, LinkReport, SUBFLOW};
 use crate::resolve::plan::{DirectionId, DirectionPlan, FlowPlan, Plan, Source};
-use crate::scenario::units::Duration;
 
 /// One warning for each reason why flows deliver nothing. `of`: the number in the plan of each flow's
 /// connection; if it has several, of the first. `connects`: is the handshake of the connection with this

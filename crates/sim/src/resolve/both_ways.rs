@@ -5,11 +5,11 @@ use std::sync::Arc;
 use bentpipe_cc::registry;
 use bentpipe_tcp::Options;
 
+use crate::keys::error::{Error, Key};
 use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{ConnectionPart, Peer, Source};
 use crate::resolve::relay::FlowPart;
 use crate::resolve::work::Work;
-use crate::scenario::error::{Error, Key};
 use crate::scenario::{BothWays, Flow, LossRecovery, Profile, Traffic, WayBack};
 use crate::workload::Bulk;
 

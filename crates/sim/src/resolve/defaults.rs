@@ -6,6 +6,8 @@ use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
 use bentpipe_tcp::{EcnEcho, Options};
 
+use crate::keys::error::{Error, Key};
+use crate::keys::units::{Duration, Size, WindowSize};
 use crate::resolve::both_ways;
 use crate::resolve::options::{self, common};
 use crate::resolve::plan::{CcPlan, FlowPlan, Source};
@@ -13,8 +15,6 @@ use crate::resolve::relay;
 use crate::resolve::subflows;
 use crate::resolve::time_lines::nominal_of_reverse;
 use crate::resolve::work::Work;
-use crate::scenario::error::{Error, Key};
-use crate::scenario::units::{Duration, Size, WindowSize};
 use crate::scenario::{Arg, BothWays, Cc, EcnKey, Flow, Link, Nominal, Profile, Reverse, Scenario, Traffic};
 use crate::workload::Bulk;
 

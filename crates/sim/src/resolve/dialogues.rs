@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bentpipe_cc::Span;
 use bentpipe_tcp::Options;
 
+use crate::keys::error::{Error, Key};
 use crate::resolve::names::Names;
 use crate::resolve::options;
 use crate::resolve::plan::{ApplicationPlan, ConnectionPart, FlowPlan, Half, Source, Way};
@@ -13,7 +14,6 @@ use crate::resolve::relay::{self, FlowPart};
 use crate::resolve::work::Work;
 use crate::resolve::workload::{self, fit};
 use crate::scenario::Flow;
-use crate::scenario::error::{Error, Key};
 use crate::workload::kind::TrafficPlan;
 
 /// The flows of a dialogue whose server sends on `responses`, which is one flow, or two with a relay. As many

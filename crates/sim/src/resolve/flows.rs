@@ -6,6 +6,8 @@ use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::Options;
 
+use crate::keys::error::{Error, Key, quoted, suggestion};
+use crate::keys::units::Duration;
 use crate::resolve::both_ways;
 use crate::resolve::controller_needs;
 use crate::resolve::dialogues;
@@ -20,8 +22,6 @@ use crate::resolve::subflows;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{MAX_FLOWS, Work, name_of, supplied};
 use crate::resolve::workload;
-use crate::scenario::error::{Error, Key, quoted, suggestion};
-use crate::scenario::units::Duration;
 use crate::scenario::{Arg, Cc, Flow, Profile, Traffic};
 use crate::workload::arrivals::ShortFlowsPlan;
 use crate::workload::context::TrafficContext;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use bentpipe_cc::{Hint, PathChange, Rate, RateChange, Span, Time};
 
+use crate::keys::error::{Error, Key};
 use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{DirectionId, DirectionPlan, LinkPlan, TimedHint};
 use crate::resolve::work::{Work, name_of};
 use crate::scenario::Flow;
-use crate::scenario::error::{Error, Key};
 
 /// The hints about the path of a flow.
 pub(crate) fn hints(

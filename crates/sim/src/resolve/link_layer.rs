@@ -3,11 +3,11 @@
 use bentpipe_cc::Span;
 
 use crate::access::{AccessContext, Opportunities};
+use crate::keys::error::{Error, Key};
+use crate::keys::units::BitRate;
 use crate::queue::QueueLimit;
 use crate::resolve::plan::{AccessPlan, ArqPlan, DirectionPlan, LinkLayerPlan};
 use crate::resolve::work::Work;
-use crate::scenario::error::{Error, Key};
-use crate::scenario::units::BitRate;
 use crate::scenario::{Access, Reverse};
 
 /// What is needed besides the keys of one direction to resolve them.

@@ -3,6 +3,8 @@
 use bentpipe_cc::{Span, Time};
 
 use crate::drawn::DrawnTimeline;
+use crate::keys::error::{Error, Key, quoted, suggestion};
+use crate::keys::units::Duration;
 use crate::loss::{Loss, OutagePlan, PacketError, Per};
 use crate::orbit::geostationary::{Station, geo_look};
 use crate::orbit::stations;
@@ -12,8 +14,6 @@ use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{DirectionId, DirectionPlan, LinkLayerPlan, LinkPlan, LossPlan};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::Work;
-use crate::scenario::error::{Error, Key, quoted, suggestion};
-use crate::scenario::units::Duration;
 use crate::scenario::{Link, Reverse, Satellite, Timeline, Varying};
 
 /// The packet size of a bandwidth-delay product on a link without flows, bytes.

@@ -27,8 +27,8 @@ use std::collections::BTreeMap;
 
 use bentpipe_cc::{Span, registry};
 
-use crate::scenario::error::{Error, Key};
-use crate::scenario::units::Interval;
+use crate::keys::error::{Error, Key};
+use crate::keys::units::Interval;
 use crate::scenario::{Record, Scenario};
 use plan::{CcPlan, FlowPlan, Plan, RecordPlan, Source};
 use work::Work;

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::keys::error::{Error, Key, quoted};
 use crate::resolve::plan::ConnectionPart;
 use crate::resolve::work::{Work, default_name};
 use crate::scenario::Flow;
-use crate::scenario::error::{Error, Key, quoted};
 
 /// Checks a name: it must not be empty, nor contain the `/` that separates names in rows, traces and random
 /// streams, as in "sat/reverse" and "web/3/responses".

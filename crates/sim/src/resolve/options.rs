@@ -4,12 +4,12 @@ use bentpipe_cc::Span;
 use bentpipe_cc::registry::{self, Entry, Marks};
 use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, Need, OptionValue, Options, Reading, SpuriousTimeout};
 
+use crate::keys::error::{Error, Key};
+use crate::keys::units::{Duration, MAX_PACKET, Size, WindowSize};
 use crate::resolve::controller_needs;
 use crate::resolve::subflows;
 use crate::resolve::work::Work;
 use crate::resolve::workload;
-use crate::scenario::error::{Error, Key};
-use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
 use crate::scenario::{EcnKey, Flow};
 
 /// Makes the functions that go through all rows of the table of options.

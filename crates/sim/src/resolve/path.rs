@@ -2,11 +2,11 @@
 
 use bentpipe_cc::Span;
 
+use crate::keys::error::{Error, Key, quoted, suggestion};
 use crate::loss::Per;
 use crate::resolve::plan::{DirectionId, LinkPlan, LossPlan};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::Work;
-use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::mender::is_added;
 
 /// The directions that a flow of the scenario crosses, and the numbers that it contributes to a

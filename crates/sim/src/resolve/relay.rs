@@ -6,12 +6,12 @@ use std::sync::Arc;
 use bentpipe_cc::Span;
 use bentpipe_tcp::{Options, Reading};
 
+use crate::keys::error::{Error, Key, quoted};
 use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{ConnectionPart, DirectionId, Half, Source};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::Work;
 use crate::resolve::workload::is_datagrams;
-use crate::scenario::error::{Error, Key, quoted};
 use crate::scenario::{Flow, Relay};
 
 /// The only place on a path of two links, by the name that satellite operators give it.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use bentpipe_cc::Span;
 use bentpipe_tcp::Options;
 
+use crate::keys::error::{Error, Key};
 use crate::resolve::names::Names;
 use crate::resolve::path::{PathPlan, directions};
 use crate::resolve::plan::{ConnectionPart, ConnectionPlan, FlowPlan, Source};
 use crate::resolve::relay::FlowPart;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{Work, name_of};
-use crate::scenario::error::{Error, Key};
 use crate::scenario::{Flow, SubflowKeys, Traffic};
 
 /// Most subflows of a connection.

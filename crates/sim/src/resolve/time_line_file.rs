@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::scenario::error::{quoted, quoted_name};
-use crate::scenario::file;
-use crate::scenario::units::{MAX_DELAY, MAX_RATE};
+use crate::keys::error::{quoted, quoted_name};
+use crate::keys::file;
+use crate::keys::units::{MAX_DELAY, MAX_RATE};
 
 /// The version of the format that is read.
 const VERSION: u32 = 1;

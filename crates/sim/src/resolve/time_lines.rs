@@ -6,11 +6,11 @@ use std::sync::Arc;
 use bentpipe_cc::{Span, Time};
 
 use crate::drawn::{DrawnLine, DrawnTimeline, LONGEST};
+use crate::keys::error::{Error, Key};
+use crate::keys::units::{BitRate, Duration};
 use crate::link::time_line::{Handover, Leg, Step, TimeLine};
 use crate::resolve::time_line_file::TimeTable;
 use crate::resolve::work::Work;
-use crate::scenario::error::{Error, Key};
-use crate::scenario::units::{BitRate, Duration};
 use crate::scenario::{
     Between, HandoverKeys, Link, Nominal, OnAir, Reverse, Timeline, TimelineTable, Varying, Waiting,
 };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bentpipe_cc::Span;
 
-use crate::scenario::error::{Error, Key};
-use crate::scenario::units::{BitRate, Duration};
+use crate::keys::error::{Error, Key};
+use crate::keys::units::{BitRate, Duration};
 use crate::scenario::{Flow, Scenario, schema, text};
 pub(crate) use crate::workload::arrivals::MAX_FLOWS;
 

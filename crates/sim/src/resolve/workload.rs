@@ -3,9 +3,9 @@
 use bentpipe_cc::registry;
 use bentpipe_tcp::{IdleRestart, Options};
 
+use crate::keys::error::{Error, Key};
 use crate::resolve::plan::{ApplicationPlan, Burst, Sizes, Source};
 use crate::resolve::work::Work;
-use crate::scenario::error::{Error, Key};
 use crate::scenario::{Arg, Flow, Traffic};
 use crate::workload::context::TrafficContext;
 use crate::workload::kind::TrafficPlan;

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
-use crate::scenario::error::{Error, Key, Origin};
-use crate::scenario::keys::{Scenario, Timeline};
+use crate::keys::error::{Error, Key, Origin};
+use crate::scenario::document::{Scenario, Timeline};
 
 /// The scenario of a tree that the schema allows.
 pub(super) fn build(tree: Value, origin: &Origin, directory: Option<&Path>) -> Result<Scenario, Error> {

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use bentpipe_tcp::choices;
 pub use bentpipe_tcp::choices::*;
 
+use crate::keys::order::in_order;
+use crate::keys::table::keys;
+use crate::keys::units::{BitRate, Duration, Size, WindowSize};
 use crate::scenario::controller::Cc;
-use crate::scenario::order::in_order;
-use crate::scenario::table::keys;
-use crate::scenario::units::{BitRate, Duration, Size, WindowSize};
 use crate::workload::Traffic;
 
 /// The key of an option of this type.

@@ -1,9 +1,9 @@
 //! The keys of a direction's link layer besides its access to the channel: repeats of what is lost there,
 //! thinning of acknowledgements.
 
-use crate::scenario::order::in_order;
-use crate::scenario::table::keys;
-use crate::scenario::units::Duration;
+use crate::keys::order::in_order;
+use crate::keys::table::keys;
+use crate::keys::units::Duration;
 
 keys! {
     /// Automatic repeat request of a link layer: selective repeat (RFC 3366). A packet that a loss

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::scenario::error::Key;
+use crate::keys::error::Key;
 use crate::scenario::schema;
 
 /// The prefix of the names of added links. No file contains it.

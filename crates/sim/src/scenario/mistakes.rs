@@ -8,9 +8,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::keys::error::{Error, Key, MOST_SHOWN, Origin};
 use crate::resolve;
 use crate::resolve::plan::Plan;
-use crate::scenario::error::{Error, Key, MOST_SHOWN, Origin};
 use crate::scenario::mender::Mender;
 use crate::scenario::schema::{self, Mistake};
 use crate::scenario::{Scenario, build};

@@ -2,28 +2,23 @@
 
 mod build;
 mod controller;
-pub mod error;
-pub(crate) mod file;
+mod document;
 mod flow;
-mod keys;
 mod link_layer;
 pub(crate) mod mender;
 pub(crate) mod mistakes;
 mod moving;
 pub(crate) mod names;
-pub(crate) mod order;
 pub(crate) mod random;
 pub(crate) mod read;
 pub(crate) mod schema;
 mod synonyms;
 mod syntax;
-pub(crate) mod table;
 pub(crate) mod text;
-pub mod units;
 
 pub use controller::*;
+pub use document::*;
 pub use flow::*;
-pub use keys::*;
 pub use link_layer::*;
 pub use read::SWEEP_KEYS;
 pub use schema::schema;

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::drawn::DrawnTimeline;
-use crate::scenario::table::keys;
-use crate::scenario::units::{BitRate, Duration};
+use crate::keys::table::keys;
+use crate::keys::units::{BitRate, Duration};
 
 /// A quantity: one value, or a list of instants and the values from then on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

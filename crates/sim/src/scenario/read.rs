@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::keys::error::{Error, Key, Origin};
 use crate::scenario::build::build;
-use crate::scenario::error::{Error, Key, Origin};
-use crate::scenario::keys::Scenario;
+use crate::scenario::document::Scenario;
 use crate::scenario::text::Parsed;
 use crate::scenario::{mistakes, names, text};
 

@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use crate::scenario::error::{Key, MOST_COUNTED, nearest, quoted, suggestion};
-use crate::scenario::{synonyms, units};
+use crate::keys::error::{Key, MOST_COUNTED, nearest, quoted, suggestion};
+use crate::keys::units;
+use crate::scenario::synonyms;
 
 /// Schema member with a hint for a missing key.
 pub(crate) const HINT_KEYWORD: &str = "x-hint";
@@ -24,7 +25,7 @@ pub(crate) struct Mistake {
 
 /// The JSON Schema of a scenario.
 pub(crate) static SCHEMA: LazyLock<Value> =
-    LazyLock::new(|| schemars::schema_for!(crate::scenario::keys::Scenario).to_value());
+    LazyLock::new(|| schemars::schema_for!(crate::scenario::document::Scenario).to_value());
 
 /// The schema as text (draft 2020-12), with its name and version, for editors and other programs.
 pub fn schema() -> String {

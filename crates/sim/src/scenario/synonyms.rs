@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::scenario::error::{Key, listed, nearest};
+use crate::keys::error::{Key, listed, nearest};
 
 /// Names of keys in other programs and papers, and their names here.
 const OTHER_NAMES: &[(&str, &str)] = &[

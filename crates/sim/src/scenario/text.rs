@@ -5,8 +5,9 @@ use std::path::Path;
 use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};
 
-use crate::scenario::error::{Error, Key, MOST_SHOWN, Origin, quoted};
-use crate::scenario::{file, syntax};
+use crate::keys::error::{Error, Key, MOST_SHOWN, Origin, quoted};
+use crate::keys::file;
+use crate::scenario::syntax;
 
 /// Largest scenario file that is read, in bytes.
 const MAX_FILE: u64 = 16 << 20;

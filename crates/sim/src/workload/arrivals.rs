@@ -3,8 +3,8 @@
 
 use bentpipe_cc::Time;
 
+use crate::keys::error::Error;
 use crate::link::random::Stream;
-use crate::scenario::error::Error;
 use crate::workload::context::TrafficContext;
 use crate::workload::laws::{Sizes, exponential};
 

@@ -1,8 +1,8 @@
 //! Bulk data: a transfer that always has data to send.
 
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::Size;
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::Size;
 use crate::workload::context::TrafficContext;
 use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};
 

@@ -2,9 +2,9 @@
 
 use bentpipe_cc::Span;
 
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::{BitRate, Size};
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::{BitRate, Size};
 use crate::workload::context::TrafficContext;
 use crate::workload::datagrams::{CbrPlan, Pace};
 use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};

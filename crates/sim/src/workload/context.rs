@@ -1,7 +1,7 @@
 //! The context in which the keys of traffic are resolved.
 
-use crate::scenario::error::{Error, Key, Origin};
-use crate::scenario::units::Size;
+use crate::keys::error::{Error, Key, Origin};
+use crate::keys::units::Size;
 use crate::workload::laws::{Length, Lengths, Sizes, TransferSize, WrongKey};
 
 /// The surroundings of traffic in a scenario, and the place where its mistakes are reported.

@@ -3,8 +3,8 @@
 
 use bentpipe_cc::Span;
 
-use crate::scenario::error::Error;
-use crate::scenario::units::Duration;
+use crate::keys::error::Error;
+use crate::keys::units::Duration;
 use crate::workload::context::TrafficContext;
 use crate::workload::laws::Lengths;
 

@@ -1,6 +1,6 @@
 //! What the file of each kind of traffic defines.
 
-use crate::scenario::error::Error;
+use crate::keys::error::Error;
 use crate::workload::application::ApplicationPlan;
 use crate::workload::arrivals::ShortFlowsPlan;
 use crate::workload::client::ClientPlan;

@@ -27,8 +27,8 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::scenario::error::Error;
-use crate::scenario::order::in_order;
+use crate::keys::error::Error;
+use crate::keys::order::in_order;
 use context::TrafficContext;
 pub use datagrams::{CbrPlan, Pace};
 use kind::{Carriage, TrafficKeys, TrafficPlan};

@@ -1,7 +1,7 @@
 //! On and off: an application that sends, is silent, and so on.
 
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
+use crate::keys::error::Error;
+use crate::keys::table::keys;
 use crate::workload::application::{ApplicationPlan, Burst};
 use crate::workload::context::TrafficContext;
 use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};

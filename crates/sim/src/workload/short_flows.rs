@@ -1,7 +1,7 @@
 //! Short flows: a new connection for each transfer.
 
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
+use crate::keys::error::Error;
+use crate::keys::table::keys;
 use crate::workload::arrivals::{Often, ShortFlowsPlan};
 use crate::workload::context::TrafficContext;
 use crate::workload::kind::{Carriage, TrafficKeys, TrafficPlan};

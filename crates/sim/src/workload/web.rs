@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bentpipe_cc::Span;
 
-use crate::scenario::error::Error;
-use crate::scenario::table::keys;
-use crate::scenario::units::{Duration, Size};
+use crate::keys::error::Error;
+use crate::keys::table::keys;
+use crate::keys::units::{Duration, Size};
 use crate::workload::application::ApplicationPlan;
 use crate::workload::browser::WebPlan;
 use crate::workload::client::{ClientPlan, HTTP_REQUEST};

@@ -2,9 +2,9 @@
 
 use bentpipe_cc::Span;
 
+use crate::keys::table::keys;
+use crate::keys::units::{Duration, Size};
 use crate::link::random::Stream;
-use crate::scenario::table::keys;
-use crate::scenario::units::{Duration, Size};
 use crate::workload::laws::kind::{Law, MeanLaw, WrongKey};
 use crate::workload::laws::{not_empty, whole};
 

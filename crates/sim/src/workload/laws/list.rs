@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::keys::error::quoted_name;
+use crate::keys::file;
+use crate::keys::table::keys;
+use crate::keys::units::Size;
 use crate::link::random::Stream;
-use crate::scenario::error::quoted_name;
-use crate::scenario::file;
-use crate::scenario::table::keys;
-use crate::scenario::units::Size;
 use crate::workload::laws::kind::{Law, LawKeys, MeanLaw, WrongKey};
 
 /// Largest file of sizes, bytes.

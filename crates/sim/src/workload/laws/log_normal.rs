@@ -2,9 +2,9 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
+use crate::keys::table::keys;
+use crate::keys::units::Size;
 use crate::link::random::Stream;
-use crate::scenario::table::keys;
-use crate::scenario::units::Size;
 use crate::workload::laws::kind::{Law, MeanLaw, WrongKey};
 use crate::workload::laws::{not_empty, whole};
 

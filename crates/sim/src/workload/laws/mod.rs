@@ -14,9 +14,9 @@ use bentpipe_cc::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::keys::order::in_order;
+use crate::keys::units::{Duration, Size};
 use crate::link::random::Stream;
-use crate::scenario::order::in_order;
-use crate::scenario::units::{Duration, Size};
 pub(crate) use exponential::exponential;
 pub(crate) use kind::WrongKey;
 use kind::{Law, LawKeys, MeanLaw};

@@ -1,8 +1,8 @@
 //! The Pareto law, of sizes and of numbers.
 
+use crate::keys::table::keys;
+use crate::keys::units::Size;
 use crate::link::random::Stream;
-use crate::scenario::table::keys;
-use crate::scenario::units::Size;
 use crate::workload::laws::kind::{Law, MeanLaw, WrongKey};
 use crate::workload::laws::{LARGEST, not_empty, whole};
 

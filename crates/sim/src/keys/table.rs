@@ -11,7 +11,7 @@ macro_rules! keys {
         pub struct $table { $($key)* }
     };
     (@ [$($about:tt)*] $table:ident $keys:tt [$($value:tt)+]) => {
-        $crate::scenario::table::keys!(@ [#[serde(default)] $($about)*] $table $keys []);
+        $crate::keys::table::keys!(@ [#[serde(default)] $($about)*] $table $keys []);
 
         impl Default for $table {
             fn default() -> Self {
@@ -20,22 +20,22 @@ macro_rules! keys {
         }
     };
     (@ $about:tt $table:ident [$($key:tt)*] $values:tt $(#[$help:meta])* pub $name:ident?: $type:ty, $($more:tt)*) => {
-        $crate::scenario::table::keys!(@ $about $table [
+        $crate::keys::table::keys!(@ $about $table [
             $($key)* $(#[$help])* #[serde(default, skip_serializing_if = "Option::is_none")] pub $name: Option<$type>,
         ] $values $($more)*);
     };
     (@ $about:tt $table:ident [$($key:tt)*] [$($value:tt)*] $(#[$help:meta])* pub $name:ident: $type:ty = $default:expr, $($more:tt)*) => {
-        $crate::scenario::table::keys!(
+        $crate::keys::table::keys!(
             @ $about $table [$($key)* $(#[$help])* pub $name: $type,] [$($value)* $name: $default,] $($more)*
         );
     };
     (@ $about:tt $table:ident [$($key:tt)*] $values:tt $(#[$help:meta])* $seen:vis $name:ident: $type:ty, $($more:tt)*) => {
-        $crate::scenario::table::keys!(
+        $crate::keys::table::keys!(
             @ $about $table [$($key)* $(#[$help])* $seen $name: $type,] $values $($more)*
         );
     };
     ($($(#[$about:meta])* pub struct $table:ident { $($key:tt)* })*) => {
-        $($crate::scenario::table::keys!(@ [$(#[$about])*] $table [] [] $($key)*);)*
+        $($crate::keys::table::keys!(@ [$(#[$about])*] $table [] [] $($key)*);)*
     };
 }
 pub(crate) use keys;

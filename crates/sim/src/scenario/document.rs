@@ -6,18 +6,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
 pub use crate::access::Access;
+use crate::keys::error::Origin;
+use crate::keys::order::in_order;
+use crate::keys::table::keys;
+use crate::keys::units::{BitRate, Duration, Interval, Longitude};
 pub use crate::loss::Loss;
 use crate::orbit::geostationary::Station;
 pub use crate::queue::{Queue, Threshold};
-use crate::scenario::error::Origin;
 use crate::scenario::flow::Flow;
 use crate::scenario::link_layer::{AckThinning, Arq};
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, Timeline, TimelineTable, Varying, Waiting,
 };
-use crate::scenario::order::in_order;
-use crate::scenario::table::keys;
-use crate::scenario::units::{BitRate, Duration, Interval, Longitude};
 pub use crate::workload::Traffic;
 
 keys! {

@@ -12,7 +12,7 @@ use bentpipe_cc::Span;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::scenario::error::{nearest, quoted};
+use crate::keys::error::{nearest, quoted};
 
 /// Name in the schema of the member that says which quantity a string holds.
 pub(crate) const UNIT_KEYWORD: &str = "x-quantity";
