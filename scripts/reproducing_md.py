@@ -20,11 +20,11 @@ import md
 import polars as pl
 
 from bentpipe import studies
-from bentpipe.studies import PAPERS, show
+from bentpipe.studies import show
 from bentpipe.studies.assembly import WORDS as FIGURES
-from bentpipe.studies.claim import COUNTED, RULE, TRIED, Verdict, does_not_hold
-from bentpipe.studies.declared import every_tolerance
+from bentpipe.studies.claim import COUNTED, RULE, TOLERANCES, TRIED, Tolerance, Verdict, does_not_hold
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
+from bentpipe.studies.laboratory import assembly
 from bentpipe.studies.page import count, plain, row, shown, values
 from bentpipe.studies.places import Place, PlaceKind
 from bentpipe.studies.prose import Grid, Items, blocks
@@ -344,7 +344,7 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         name = study["name"]
         page(Paper(study, out / name, found["mode"], below), found_by[name])
     (below / "tolerances.md").write_text(
-        md.page("reproducing_tolerances.md", every=every_tolerance(PAPERS), safe=safe), encoding="utf-8"
+        md.page("reproducing_tolerances.md", every=tolerances(), safe=safe), encoding="utf-8"
     )
     judged = best(done)
     verdicts = [of.verdict for of in judged]
@@ -367,6 +367,12 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         safe=safe,
         table=table,
     )
+
+
+def tolerances() -> dict[str, list[Tolerance]]:
+    """Those of all papers as ``"rule"``, then those of each study."""
+    found = {name: list(assembly(studies.get(name)).limits) for name in studies.available()}
+    return {"rule": list(TOLERANCES.values()), **found}
 
 
 def kept(path: Path) -> dict[str, Any] | None:

@@ -11,12 +11,13 @@ import pytest
 from bentpipe import _core, studies
 from bentpipe.papers.spectrum import claims, setup
 from bentpipe.papers.spectrum.measure import measure
+from bentpipe.papers.spectrum.reasons import CLAIMS
 from bentpipe.studies.claim import Verdict
 from bentpipe.studies.judge import evaluate
 from bentpipe.studies.study import Case
 
 #: The claims by whether runs judge them.
-MEASURED, CLOSED = ([s for s in claims.CLAIMS if (s.about is None) is closed] for closed in (False, True))
+MEASURED, CLOSED = ([s for s in CLAIMS if (s.about is None) is closed] for closed in (False, True))
 
 
 #: The runs of a mode, made once: there are thousands.

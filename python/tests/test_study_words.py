@@ -9,7 +9,6 @@ import pytest
 import bentpipe.papers
 from bentpipe import studies
 from bentpipe.studies import draw
-from bentpipe.studies.declared import Declared
 from bentpipe.studies.words import FILE, Words, each
 
 WORDS = Words("""
@@ -86,8 +85,6 @@ def test_what_is_missing_or_not_used_is_named():
 def test_every_section_of_a_paper_is_asked_for(paper):
     words = Words.beside(str(PAPERS / paper / "setup.py"))
     texts, calls = {"Title", "Citation", "Summary"}, set()
-    for figure in Declared.beside(str(PAPERS / paper / "setup.py")).figures.values():
-        texts |= {value for value in figure.get("with", {}).values() if isinstance(value, str)}
     for path in (PAPERS / paper).glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -6,8 +6,8 @@ Each verdict is explained in words: by its own reason, and by the effect of the 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import polars as pl
 from bentpipe import _core
 from bentpipe.files import replace_frame, replace_text
 from bentpipe.studies import draw, page, readings
-from bentpipe.studies.claim import Cause, Claim, Verdict, does_not_hold
+from bentpipe.studies.claim import Claim, Tolerance, Verdict, does_not_hold
 from bentpipe.studies.design import BASE, Design
 from bentpipe.studies.judge import Findings, Sensitivity, Sentence, evaluate, judged, sensitivity
 from bentpipe.studies.page import plain, shown
@@ -28,9 +28,6 @@ from bentpipe.web.link import BESIDE
 WORDS = "figures.json"
 #: A sentence names at most this many choices one by one.
 NAMED = 4
-
-#: A clause for the note of a claim ("" if there is none), and paragraphs for the page.
-Reason = tuple[str, list[str]]
 
 
 def fares(claim: Claim, sensitivity: Sensitivity) -> str:
@@ -62,12 +59,8 @@ def fares_both_ways(claim: Claim, sensitivity: Sensitivity) -> str:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The reasons of a paper's claims, and the text around them."""
+    """The text around the reasons of a paper's claims."""
 
-    reasons: Mapping[str, Callable[[Findings], Reason]]
-    #: What ``paper.toml`` declares of each claim. Its ``cause`` names why the base does not reproduce it;
-    #: without one it is ours.
-    declared: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: Whether a reason's clause is in the note only if some check of the claim fails.
     clause_if_failing: bool = False
     #: Whether the paragraphs begin with a list of the checks that fail.
@@ -77,14 +70,14 @@ class Explanation:
     #: The last paragraph: how the claim fares under the other choices.
     fares: Callable[[Claim, Sensitivity], str] = fares
 
-    def add(self, claim: Claim, found: Findings) -> None:
+    def add(self, claim: Claim, sentence: Sentence, found: Findings) -> None:
         """Write the note (short) and the detail (for the page) of a claim."""
-        clause, paragraphs = self.reasons[claim.id](found)
+        clause, paragraphs = sentence.reason(found)
         failing = [c.what for c in claim.counted if not c.holds]
         is_open = claim.id in found.open
         notes = ["quoted by the paper, not judged"] if claim.reference else [claim.tally()]
         if claim.verdict in (Verdict.SAME_ORDER, Verdict.NOT_REPRODUCED):
-            claim.cause = Cause[self.declared.get(claim.id, {}).get("cause", "ours").upper()]
+            claim.cause = sentence.cause
             notes.append(claim.cause)
         if claim.few_seeds:
             notes.append(f"too few seeds: with more it may be {claim.with_seeds}")
@@ -156,6 +149,10 @@ class Assembly:
     sections: Callable[[Findings], list[Section]]
     #: The runs over which base and variants can be compared, of all that have the seeds of the variants.
     comparable: Callable[[pl.DataFrame], pl.DataFrame] = pl.DataFrame.clone
+    #: The numbers of ours that decide its checks.
+    limits: Sequence[Tolerance] = ()
+    #: Names of one or two figures that represent the study beside others.
+    previews: Sequence[str] = ()
 
     def __call__(self, plan: StudyPlan, outcome: Outcome) -> Report:
         """The report of a finished run."""
@@ -170,8 +167,9 @@ class Assembly:
             sensitivity=sensitivity(self.claims, design, plan, self.comparable(few)),
             open=[s.id for s in self.claims if s.open],
         )
+        sentences = {sentence.id: sentence for sentence in self.claims}
         for claim in found.claims:
-            self.explanation.add(claim, found)
+            self.explanation.add(claim, sentences[claim.id], found)
         with draw.styled():
             figures = [place.draw(found) for place in self.places if place.draw is not None]
         sections = self.sections(found)
@@ -180,7 +178,7 @@ class Assembly:
         if (table := readings.section(whole)) is not None:
             sections.append(table)
         data = {"sensitivity": found.sensitivity.frame()}
-        return Report(found.claims, figures, sections, data, whole.as_dict())
+        return Report(found.claims, figures, sections, data, whole.as_dict(), self.previews)
 
 
 def write(study: Study, plan: StudyPlan, outcome: Outcome, report: Report, out: Path) -> StudyResult:
@@ -212,7 +210,7 @@ def write(study: Study, plan: StudyPlan, outcome: Outcome, report: Report, out: 
         cpu_s=outcome.cpu_s,
         claims=claims,
         readings=report.readings,
-        previews=[_preview(report, name, out) for name in study.previews],
+        previews=[_preview(report, name, out) for name in report.previews],
         page=index,
         files=files,
     )

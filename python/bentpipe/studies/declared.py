@@ -1,8 +1,4 @@
-"""Declarations of a paper's study that are no code: ``paper.toml`` and ``variants.toml`` beside its modules.
-
-In ``paper.toml`` ``note`` is that of its `Design`, ``previews`` those of its `Study`. ``[tolerances.NAME]``
-has the arguments of a `Tolerance`. The module `judge` reads ``[claims.ID]``, `places` ``[figures."TITLE"]``,
-and `tables` ``[numbers]``. The modules of the paper read ``[given]``.
+"""The choices of a paper: ``variants.toml`` beside its modules.
 
 ``variants.toml`` has the choices that are tried, and the joint readings: a table ``[variants.NAME]`` is a
 `Variant`, ``[readings.NAME]`` a `Reading`. ``declared.toml`` lists their keys; ``[where]`` gives
@@ -12,63 +8,19 @@ names to conditions on runs.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from importlib import import_module
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from bentpipe.studies.claim import TOLERANCES, Tolerance
 from bentpipe.studies.design import Keys, Origin, Reading, S, Variant, Where, where
 from bentpipe.toml_tables import beside
 
-#: The names of the files.
-FILE, VARIANTS_FILE = "paper.toml", "variants.toml"
+#: The name of the file.
+VARIANTS_FILE = "variants.toml"
 
 #: The keys of a variant and of a reading, and what each is.
 VARIANT, READING = beside(__file__, "declared.toml").values()
-
-
-@dataclass(frozen=True)
-class Declared:
-    """The tables of the file, by their names."""
-
-    note: str
-    previews: Sequence[str] = ()
-    tolerances: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    claims: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    figures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    numbers: Mapping[str, Any] = field(default_factory=dict)
-    given: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def beside(cls, module: str) -> Self:
-        """Those of the file beside a module (its ``__file__``).
-
-        Raises:
-            OSError: it cannot be read.
-            ValueError: it is no TOML.
-            TypeError: it has an unknown table.
-        """
-        return cls(**beside(module, FILE))
-
-    def limits(self, *names: str) -> list[Tolerance]:
-        """The tolerances of these names; all of them without any name."""
-        return [Tolerance(**self.tolerances[name]) for name in names or self.tolerances]
-
-
-def every_tolerance(papers: Iterable[str]) -> dict[str, list[Tolerance]]:
-    """All that the studies of some papers use: those of all papers as ``"rule"``, then by study.
-
-    Those that measures use come first, in the order of the source, and then those of ``paper.toml``. Measures
-    have them in their code, so a change repeats the runs.
-    """
-    found = {"rule": list(TOLERANCES.values())}
-    for paper in papers:
-        measure = import_module(f"bentpipe.papers.{paper}.measure")
-        own = [of for of in vars(measure).values() if isinstance(of, Tolerance)]
-        found[paper.replace("_", "-")] = own + Declared.beside(measure.__file__ or "").limits()
-    return found
 
 
 def read_variants(

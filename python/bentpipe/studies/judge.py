@@ -5,7 +5,6 @@ With them the columns of the runs that checks need, picked by the keys of the ru
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -14,11 +13,13 @@ from typing import Any
 import polars as pl
 
 from bentpipe.stats import jain
-from bentpipe.studies.claim import Check, Claim, Verdict
+from bentpipe.studies.claim import Cause, Check, Claim, Verdict
 from bentpipe.studies.design import BASE, Design, Where, where
 from bentpipe.studies.page import plain
-from bentpipe.studies.prose import rows
 from bentpipe.studies.study import Key, StudyPlan
+
+#: A clause for the note of a claim ("" if there is none), and paragraphs for the page.
+Reason = tuple[str, list[str]]
 
 #: Verdicts from worst to best.
 RANK = {Verdict.REFERENCE: 0, Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
@@ -33,50 +34,21 @@ class Sentence:
     statement: str
     #: The checks from the runs; two seeds or more.
     checks: Callable[[pl.DataFrame], list[Check]]
+    #: The reason why it does or does not reproduce.
+    reason: Callable[[Findings], Reason]
     #: The runs that it is about: without any of them it is not judged. None: a closed form, without runs.
     about: Where | None = Where()
     #: Whether no choice of the set-up can touch it.
     fixed: bool = False
     #: Whether the paper quotes it from others. It is shown without a verdict then.
     reference: bool = False
+    #: Why the base does not reproduce it, if that is known.
+    cause: Cause = Cause.OURS
 
     @property
     def open(self) -> bool:
         """Whether a choice may decide its verdict."""
         return self.about is not None and not self.fixed and not self.reference
-
-
-def sentences(
-    block: str,
-    checks: Mapping[str, Callable[[pl.DataFrame], list[Check]]],
-    declared: Mapping[str, Mapping[str, Any]],
-) -> list[Sentence]:
-    """The claims of a paper.
-
-    Args:
-        block: a row for each as `bentpipe.studies.prose.rows` reads it: id, title, the paper's statement.
-        checks: `Sentence.checks` of each, by id.
-        declared: by id the other fields of a `Sentence` that are not usual. ``about`` are keys of runs with
-            their values, or false for a closed form.
-    """
-
-    def about(of: Mapping[str, Any]) -> Where | None:
-        given = of.get("about", {})
-        return None if given is False else where(**given)
-
-    return [
-        Sentence(
-            id, title, statement, checks[id], about(of), of.get("fixed", False), of.get("reference", False)
-        )
-        for id, title, statement in rows(block)
-        for of in [declared.get(id, {})]
-    ]
-
-
-def by_claim(functions: Mapping[str, Any]) -> dict[str, Any]:
-    """The functions that are named after claims, by the ids of these: of ``"K1"`` it is ``_k1``."""
-    named = {name: re.fullmatch(r"_([a-z]\d+)", name) for name in functions}
-    return {claim[1].upper(): functions[name] for name, claim in named.items() if claim}
 
 
 def evaluate(claims: Sequence[Sentence], runs: pl.DataFrame) -> list[Claim]:

@@ -133,6 +133,8 @@ class Report:
     data: dict[str, pl.DataFrame] = field(default_factory=dict)
     #: The joint readings, as `bentpipe.studies.readings.Readings.as_dict` gives them.
     readings: dict[str, Any] = field(default_factory=dict)
+    #: Names of one or two figures that represent the study beside others.
+    previews: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -168,8 +170,6 @@ class Study:
     plan: Callable[[str], StudyPlan]
     measure: Callable[[Case, Mapping[str, Any], pl.DataFrame | None], Measures]
     report: Callable[[StudyPlan, Outcome], Report]
-    #: Names of one or two figures that represent the study beside others.
-    previews: Sequence[str] = ()
     #: Every figure and table of the paper, and our version of it; none if the study is of no paper.
     places: Callable[[], Sequence[Place]] = tuple
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.design import BASE, Origin
@@ -57,6 +57,15 @@ class Number(NamedTuple):
     paper: str = ""
 
 
+class Numbers(NamedTuple):
+    """The second table of choices."""
+
+    caption: str
+    columns: Sequence[Number]
+    #: Whether it has a row of the paper's numbers, and a column of the number of checks that hold.
+    with_paper: bool = True
+
+
 def set_up(given: str, said: str = "") -> Section:
     """The values that the paper gives, and the choices.
 
@@ -90,7 +99,7 @@ def choices_section(
     text: str,
     *,
     untouched: str = "",
-    numbers: Mapping[str, Any] | None = None,
+    numbers: Numbers | None = None,
     title: str = "How far the choices decide",
     changes: str = "Verdicts it changes",
 ) -> Section:
@@ -100,7 +109,7 @@ def choices_section(
         found: the claims under each choice.
         text: the paragraph above the tables.
         untouched: the end of the first table's caption: the entry where a choice touches no run of a claim.
-        numbers: the second table, if there is one, as ``[numbers]`` of ``paper.toml`` declares it.
+        numbers: the second table, if there is one.
         title: of the section.
         changes: head of the last column of the first table.
     """
@@ -111,15 +120,12 @@ def choices_section(
         claims = [under.claim(name, claim_id) for claim_id in ids]
         last = "-" if name == BASE else ", ".join(_changes(found, name)) or "none"
         verdicts.append([_row_head(found, name), *(Tally(c) if c else "-" for c in claims), last])
-    second = [_numbers(found, **numbers)] if numbers else []
+    second = [_numbers(found, numbers)] if numbers else []
     return Section(title, [text], [Table(["Choice", *ids, changes], verdicts, MARKS + untouched), *second])
 
 
-def _numbers(
-    found: Findings, caption: str, columns: Sequence[Sequence[Any]], *, with_paper: bool = True
-) -> Table:
-    """With ``with_paper``, a row of the paper's numbers, and a column of the number of checks that hold."""
-    under, holding, numbers = found.sensitivity, held(found), [Number(*column) for column in columns]
+def _numbers(found: Findings, of: Numbers) -> Table:
+    under, holding, (caption, numbers, with_paper) = found.sensitivity, held(found), of
     lines, last = [], []
     if with_paper:
         last = ["Checks that hold"]

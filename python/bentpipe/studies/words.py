@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as MplFigure
 
-    from bentpipe.studies.assembly import Reason
+    from bentpipe.studies.judge import Reason
 
 #: The name of the file.
 FILE = "words.md"

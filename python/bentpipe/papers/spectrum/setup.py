@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from bentpipe.studies import design
-from bentpipe.studies.declared import Declared, read_variants
+from bentpipe.studies.declared import read_variants
 from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
 from bentpipe.studies.study import Key
 
@@ -224,7 +224,6 @@ def _link(mbps: float, delay_s: float, queue: Mapping[str, Any]) -> dict[str, An
 
 
 BASE = SpectrumSetup()
-PAPER = Declared.beside(__file__)
 
 VARIANTS, READINGS, _ = read_variants(__file__, BASE)
 
@@ -270,6 +269,26 @@ class SpectrumSize(design.Size):
     def fewer(self) -> str:
         """The number of seeds of the faster links of figures 8 to 13, in words."""
         return "".join(f" ({seeds} at {mbps:g} Mbit/s)" for mbps, _, seeds in self.shares[1:])
+
+
+#: The amount of runs of a quick study.
+QUICK = SpectrumSize(
+    seeds=4,
+    sensitivity_seeds=2,
+    step_seeds=4,
+    chain_seeds=4,
+    load_seeds=2,
+    loss_rates=(0.002, 0.01, 0.05, 0.15, 0.3),
+    rounds=2000,
+    shares=((15.0, (2, 8, 32), 2),),
+    share_s=180.0,
+    smooth_s=100.0,
+    step_at_s=120.0,
+    step_after_s=60.0,
+    cycles=11,
+    switch_s=80.0,
+    after_s=330.0,
+)
 
 
 def points(of: Replication[SpectrumSetup, SpectrumSize]) -> Iterator[Keys]:
@@ -342,10 +361,13 @@ def order(
 DESIGN = Design(
     BASE,
     VARIANTS,
-    {"quick": SpectrumSize(**PAPER.given["quick"]), "full": SpectrumSize(10, 3)},
+    {"quick": QUICK, "full": SpectrumSize(10, 3)},
     points,
     scenario,
-    note=PAPER.note,
+    note="{size.seeds} seeds for every value, but {size.load_seeds}{size.fewer} for figures 8 to 17, "
+    "{size.step_seeds} for figure 18, {size.chain_seeds} for table 6 and {size.sensitivity_seeds} for "
+    "each changed choice. A seed draws when the flows start, their private delays, what the random queues "
+    "and links drop.",
     keeps=lambda keys, seed: seed == TRACE_SEED and keys["experiment"] != "friendly",
     order=order,
     # A variant repeats the whole of a control's experiment, at fewer loads or over another link.

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from bentpipe.studies import design
-from bentpipe.studies.declared import Declared, read_variants
+from bentpipe.studies.declared import read_variants
 from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant, base_and_variants, where
 
 #: The protocols compared, in the order of the paper; "reno" is Reno's window with RFC 6582 recovery, NewReno.
@@ -137,7 +137,6 @@ class TcpStarSetup(Choices):
 
 
 BASE = TcpStarSetup()
-PAPER = Declared.beside(__file__)
 #: TCP-STAR that slow-starts after a timeout to ssthresh without its estimate.
 SLOW_STARTS = BASE.changed(options={"star": {"after_timeout": "slow-start"}})
 VARIANTS, READINGS, _ = read_variants(__file__, BASE)
@@ -194,7 +193,9 @@ DESIGN = Design(
     {"quick": TcpStarSize(6, 2), "full": TcpStarSize(24, 12)},
     points,
     scenario,
-    note=PAPER.note,
+    note="{size.seeds} seeds (1 to {size.seeds}) for every value, {size.sensitivity_seeds} for each changed "
+    "choice; throughput and fairness over {size.duration_s:g} s. A seed draws the bit errors and the "
+    "starts of the flows.",
     keeps=lambda keys, seed: keys["part"] in ("startup", "outage"),
     order=lambda base, variants, size: base_and_variants(base, [*variants, *RTO_VARIANTS], size),
     readings=READINGS,

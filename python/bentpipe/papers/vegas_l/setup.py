@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, Literal
 
 from bentpipe.studies import design
-from bentpipe.studies.declared import Declared, read_variants
+from bentpipe.studies.declared import read_variants
 from bentpipe.studies.design import Choices, Design, Keys, Replication
 
 #: The algorithms of flow 1, in the order of the paper's figures.
@@ -42,9 +42,15 @@ ALPHA, APART = 1.0, 2.0
 #: Vegas-A as in figure 1, which prints < on both sides: Diff equal to alpha or beta changes nothing.
 FIGURE_1 = {"equal_diff": "hold"}
 
-PAPER = Declared.beside(__file__)
-STATIONS: dict[str, tuple[float, float]] = {
-    of: (lat, lon) for of, (lat, lon) in PAPER.given["stations"].items()
+#: Places of the terminals: latitude and longitude, degrees. The relay is halfway between the two satellites
+#: in longitude, in view of both.
+STATIONS = {
+    "beijing": (39.4, 116.4),
+    "new-york": (40.7, -74.0),
+    "shanghai": (31.2, 121.5),
+    "washington-as-printed": (28.9, 77.0),
+    "washington-dc": (38.9, -77.0),
+    "relay": (30.0, 42.5),
 }
 #: The terminals of flow 1 and of flow 2: source and receiver.
 ENDS = (("beijing", "new-york"), ("shanghai", "washington"))
@@ -231,7 +237,9 @@ DESIGN = Design(
     {"quick": VegasLSize(4, 2), "full": VegasLSize(24, 10)},
     points,
     scenario,
-    note=PAPER.note,
+    note="{size.seeds} seeds (1 to {size.seeds}) of {size.duration_s:g} s for every value; "
+    "{size.sensitivity_seeds} seeds for each changed choice. A seed draws the satellite's longitude, the "
+    "start of each flow and the packets that are lost.",
     keeps=lambda keys, seed: seed == TRACE_SEED,
     readings=READINGS,
 )
