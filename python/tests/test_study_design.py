@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from bentpipe.studies import design, prose, tables
+from bentpipe.studies import design, tables
 from bentpipe.studies.assembly import Explanation
 from bentpipe.studies.claim import number
 from bentpipe.studies.design import BASE, Choices, Design, Replication, Variant, where
@@ -172,8 +172,3 @@ def test_an_explanation_has_the_reason_and_what_the_choices_do():
     )
     Explanation(clause_if_failing=True).add(form, CLAIMS[2], found)
     assert (form.note, form.detail) == ("1 of 1 checks hold; a reason", ["A paragraph."])
-
-
-def test_text_is_read_from_blocks():
-    assert prose.paragraphs("\n  One\n  two.\n\n  Three.\n") == ["One two.", "Three."]
-    assert prose.rows("\n  - a | b\n    c\n  - d - e | f|g\n") == [["a", "b c"], ["d - e", "f|g"]]

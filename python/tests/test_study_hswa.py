@@ -349,7 +349,7 @@ def test_the_scan_finds_the_loss_rate_at_which_a_made_up_law_meets_the_printed_n
     found = SimpleNamespace(runs=pl.DataFrame(rows))
     low, high = claims.needed(found, 1000, "scps", "GEO")
     assert (low, high) == (pytest.approx(0.01 / 1.2), pytest.approx(0.01 / 0.8))
-    assert "SCPS-TP over GEO 0.00833 to 0.0125" in claims.ranges(found)
+    assert "SCPS-TP over GEO 0.00833 to 0.0125" in str(claims.ranges(found))
 
 
 def test_a_scan_run_loses_what_it_says_and_hswa_is_told_the_error_rate():

@@ -16,12 +16,13 @@ import polars as pl
 from bentpipe import _core
 from bentpipe.files import replace_frame, replace_text
 from bentpipe.studies import draw, page, readings
-from bentpipe.studies.claim import Claim, Tolerance, Verdict, does_not_hold
+from bentpipe.studies.claim import FAILING, Claim, Tolerance, Verdict
 from bentpipe.studies.design import BASE, Design
 from bentpipe.studies.judge import Findings, Sensitivity, Sentence, evaluate, judged, sensitivity
 from bentpipe.studies.page import plain, shown
 from bentpipe.studies.places import Place
 from bentpipe.studies.study import Outcome, Report, Section, Study, StudyPlan, StudyResult
+from bentpipe.studies.text import Block, as_json, listing
 from bentpipe.web.link import BESIDE
 
 #: The file of the figures' words, by figure, with the study, the mode, its note, and the version.
@@ -30,31 +31,37 @@ WORDS = "figures.json"
 NAMED = 4
 
 
-def fares(claim: Claim, sensitivity: Sensitivity) -> str:
+def fares(claim: Claim, sensitivity: Sensitivity) -> list[Block]:
     """A sentence: under which other choices a claim fares worse if it reproduces, and better if not."""
     steps = sensitivity.compared(claim)
     if claim.verdict == Verdict.REPRODUCED:
         worse = sensitivity.listed(claim.id, [name for name, step in steps.items() if step < 0])
-        return f"It fares worse with: {worse}." if worse else "It reproduces under every other choice tried."
+        return [
+            listing("It fares worse with", worse)
+            if worse
+            else "It reproduces under every other choice tried."
+        ]
     better = sensitivity.listed(claim.id, [name for name, step in steps.items() if step > 0])
     if better:
-        return f"Of the other choices tried, it fares better with: {better}."
-    return "No other choice tried (last section) gives a better verdict."
+        return [listing("Of the other choices tried, it fares better with", better)]
+    return ["No other choice tried (last section) gives a better verdict."]
 
 
-def fares_both_ways(claim: Claim, sensitivity: Sensitivity) -> str:
+def fares_both_ways(claim: Claim, sensitivity: Sensitivity) -> list[Block]:
     """Sentences: under which other choices a claim fares better and under which worse, over their seeds."""
     base = sensitivity.claim("base", claim.id)
     assert base is not None
     steps = sensitivity.compared(base)
-    said = []
+    said: list[Block] = []
+    seeds = f"the {base.checks[0].measured.n} seeds of the last section"
+    begins = f"Over {seeds} ({base.verdict} in the base) it fares"
     for what, end, sign in (("better", Verdict.REPRODUCED, 1), ("worse", Verdict.NOT_REPRODUCED, -1)):
         if names := [name for name, step in steps.items() if step * sign > 0]:
-            said.append(f"{what} with: {sensitivity.listed(claim.id, names)}")
+            said.append(listing(f"{begins} {what} with", sensitivity.listed(claim.id, names)))
         elif base.verdict != end:
-            said.append(f"{what} under no other choice tried")
-    seeds = f"the {base.checks[0].measured.n} seeds of the last section"
-    return f"Over {seeds} ({base.verdict} in the base) it fares {'. It fares '.join(said)}."
+            said.append(f"{begins} {what} under no other choice tried.")
+        begins = "It fares" if said else begins
+    return said
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ class Explanation:
     #: Whether the note of a claim that reproduces gives the number of choices under which it does.
     counts_choices: bool = False
     #: The last paragraph: how the claim fares under the other choices.
-    fares: Callable[[Claim, Sensitivity], str] = fares
+    fares: Callable[[Claim, Sensitivity], list[Block]] = fares
 
     def add(self, claim: Claim, sentence: Sentence, found: Findings) -> None:
         """Write the note (short) and the detail (for the page) of a claim."""
@@ -84,7 +91,7 @@ class Explanation:
         if clause and (failing or not is_open or not self.clause_if_failing):
             notes.append(clause)
         if failing and self.lists_failing:
-            claim.detail.append(does_not_hold(failing))
+            claim.detail.append(listing(FAILING, failing))
         claim.detail += paragraphs
         under = found.sensitivity
         if is_open and under.variants:
@@ -94,7 +101,7 @@ class Explanation:
                 steps = under.compared(claim).values()
                 notes.append(f"also under {sum(s >= 0 for s in steps)} of {len(steps)} other choices")
             claim.tried = tried(claim, under)
-            claim.detail.append(self.fares(claim, under))
+            claim.detail += self.fares(claim, under)
         claim.note = "; ".join(notes)
 
 
@@ -217,7 +224,9 @@ def write(study: Study, plan: StudyPlan, outcome: Outcome, report: Report, out: 
 
 
 def _words(study: Study, plan: StudyPlan, report: Report) -> dict[str, Any]:
-    figures = {f.name: {"title": f.title, "caption": f.caption, "alt": f.alt} for f in report.figures}
+    figures = {
+        f.name: {"title": f.title, "caption": as_json(f.caption), "alt": f.alt} for f in report.figures
+    }
     of = {"study": study.name, "mode": plan.mode, "note": plan.settings["note"], "version": _core.__version__}
     return {**of, "figures": figures}
 

@@ -14,7 +14,8 @@ from bentpipe.studies.design import BASE, Where
 
 if TYPE_CHECKING:
     from bentpipe.studies.judge import Findings
-    from bentpipe.studies.study import Figure, Table
+    from bentpipe.studies.study import Figure
+from bentpipe.studies.text import Table
 
 
 class PlaceKind(StrEnum):

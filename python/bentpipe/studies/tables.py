@@ -10,8 +10,8 @@ from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.design import BASE, Origin
 from bentpipe.studies.judge import Findings
 from bentpipe.studies.page import plain, plus_minus
-from bentpipe.studies.prose import paragraphs, rows
-from bentpipe.studies.study import Section, Table, Tally
+from bentpipe.studies.study import Section, Tally
+from bentpipe.studies.text import Block, Table
 
 #: The first words of the caption of the table of verdicts.
 MARKS = "Checks that hold, by claim: ✓ reproduced, ~ same order, ✗ not reproduced"
@@ -66,20 +66,20 @@ class Numbers(NamedTuple):
     with_paper: bool = True
 
 
-def set_up(given: str, said: str = "") -> Section:
+def set_up(lines: Sequence[Sequence[str]], said: Sequence[Block] = ()) -> Section:
     """The values that the paper gives, and the choices.
 
     Args:
-        given: a row for each thing, as `bentpipe.studies.prose.rows` reads it: its name, its value, the
-            source or the reason. The last begins with the evidence in brackets, by the names of `Origin`:
-            ``[paper] table 1``, ``[ours] ...``; a row of several values has one for each:
-            ``[paper, default] ...``. Without any, the table has no column of evidence.
-        said: the paragraphs above the table, as a block.
+        lines: a row for each thing: its name, its value, the source or the reason. The last begins with the
+            evidence in brackets, by the names of `Origin`: ``[paper] table 1``, ``[ours] ...``; a row of
+            several values has one for each: ``[paper, default] ...``. Without any, the table has no column of
+            evidence.
+        said: the paragraphs above the table.
     """
-    title, head, lines = "Set-up", ["What", "Value", "Source or reason"], rows(given)
+    title, head = "Set-up", ["What", "Value", "Source or reason"]
     tags = [re.match(r"\[([a-z, ]+)\] ", words) for *_, words in lines]
     if not any(tags):
-        return Section(title, paragraphs(said), [Table(head, lines)])
+        return Section(title, said, [Table(head, lines)])
     evidence = [[Origin[name.strip().upper()] for name in tag[1].split(",")] if tag else [] for tag in tags]
     shown = [
         [what, value, "; ".join(dict.fromkeys(of)), words[tag.end() if tag else 0 :]]
@@ -91,7 +91,7 @@ def set_up(given: str, said: str = "") -> Section:
         f"{free} of {len(every)} values are free choices: neither the paper nor its simulator gives them"
     )
     table = Table([*head[:2], "Evidence", head[2]], shown, caption)
-    return Section(title, paragraphs(said), [table], free)
+    return Section(title, said, [table], free)
 
 
 def choices_section(

@@ -94,10 +94,10 @@ CLAIMS = [
 def sections(found):
     from bentpipe.studies.tables import choices_section, set_up
 
-    given = """
-        - Rate | 1 Mbit/s | [ours] a guess
-        - Delay, length | 50 ms, 2 s | [paper, ours] table 1; the length is not given
-    """
+    given = [
+        ["Rate", "1 Mbit/s", "[ours] a guess"],
+        ["Delay, length", "50 ms, 2 s", "[paper, ours] table 1; the length is not given"],
+    ]
     return [set_up(given), choices_section(found, "Text.")]
 
 

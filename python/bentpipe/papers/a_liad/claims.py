@@ -40,6 +40,7 @@ from bentpipe.studies.claim import (
 )
 from bentpipe.studies.judge import Findings, Groups, Reason, Sentence, column, linearity
 from bentpipe.studies.page import plain
+from bentpipe.studies.text import Items
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -260,13 +261,13 @@ def _mean(
     return fmean(values(found.base, experiment, cc, name, rtt_s, per))
 
 
-def _tried(found: Findings, claim: str, check: int, names: str, unit: str = " %") -> str | None:
+def _tried(found: Findings, claim: str, check: int, names: str, unit: str = " %") -> Items | None:
     """The value of a check in the base and under each of some choices; None if none of them was run."""
     under = {name: found.sensitivity.mean(name, claim, check) for name in names.split()}
     choices = found.sensitivity.choices
     of_base = found.sensitivity.mean("base", claim, check) or 0.0
     parts = [f"{plain(mean)}{unit} with: {choices[name]}" for name, mean in under.items() if mean is not None]
-    return "; ".join([f"{plain(of_base)}{unit} in the base over these seeds", *parts]) if parts else None
+    return Items("", [f"{plain(of_base)}{unit} in the base over these seeds", *parts]) if parts else None
 
 
 def _why_a1(found: Findings) -> Reason:

@@ -36,8 +36,9 @@ from bentpipe.studies.design import where
 from bentpipe.studies.judge import Findings
 from bentpipe.studies.page import plain, plus_minus
 from bentpipe.studies.places import Place, PlaceKind
-from bentpipe.studies.study import Figure, Section, Table, Tally
+from bentpipe.studies.study import Figure, Section, Tally
 from bentpipe.studies.tables import MARKS, Number, Numbers, choices_section, decision, set_up
+from bentpipe.studies.text import Table
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def friendliness(found: Findings, name: str, rtt_s: float) -> Figure:
     group_b = Patch(**(draw.hatched("reno") | {"linewidth": None}), label="group B, NewReno, mean of 5")
     draw.legend(fig, group_a, group_b)
     cut = claims.reductions(found.base, rtt_s, ALGORITHMS)
-    taken = ", ".join(f"{x} {np.mean(v):.0f} %" for x, v in cut.items() if x != claims.NEWRENO)
+    taken = {x: float(np.mean(v)) for x, v in cut.items() if x != claims.NEWRENO}
     return _figure(found, name, fig, rows, taken=taken)
 
 
@@ -252,16 +253,15 @@ def windows_under_loss(found: Findings) -> Figure:
     """Figure 11: windows under random loss."""
     data = _pick(found, "loss")
     fig, axes = draw.figure(4.6, rows=2, sharex=True)
-    each = []
+    each = {}
     for ax, per in zip(axes, (LOW, HIGH), strict=True):
         at = data.filter(pl.col("per") == per)
         _windows(ax, at, [*ALGORITHMS[1:], "a-liad"], every=100, linewidth=0.8)
         ax.set_ylim(0, 1.05 * max(at.filter(pl.col("t_s") > 20)["cwnd"].to_list(), default=1.0))
         draw.panel_title(ax, f"PER {per * 100:g} %")
         means = claims.groups(found.base, "loss", "cwnd", per=per, of=ALGORITHMS)
-        said = ", ".join(f"{x} {plus_minus(interval(v))}" for x, v in means.items())
-        each.append(f"{per * 100:g} %: {said}")
-    return _of_windows("figure-11", fig, data, ALGORITHMS, means="; ".join(each))
+        each[f"{per * 100:g} %"] = {x: plus_minus(interval(v)) for x, v in means.items()}
+    return _of_windows("figure-11", fig, data, ALGORITHMS, means=each)
 
 
 def _pick(found: Findings, experiment: str) -> pl.DataFrame:
@@ -347,14 +347,14 @@ def one_queue(found: Findings) -> list[Section]:
 def setup_section() -> Section:
     """The values that the paper gives, and the choices with their reasons."""
     window = BASE.window_packets()
-    given = WORDS.block(
+    given = WORDS.rows(
         "Set-up",
         setup=setup,
         window=window,
         queued=window - round(BDP),
         few=20 * BASE.wire_bytes * 8 / GEO_S / 1e6,
     )
-    return set_up(given, WORDS["About the set-up"])
+    return set_up(given, WORDS.paragraphs("About the set-up"))
 
 
 def _choices(found: Findings) -> Section:

@@ -25,6 +25,7 @@ from bentpipe.studies.claim import (
 )
 from bentpipe.studies.judge import Findings, Reason, Sentence, column
 from bentpipe.studies.page import plain
+from bentpipe.studies.text import Table
 from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
@@ -211,17 +212,15 @@ def needed(found: Findings, size: int, cc: str, orbit: str) -> tuple[float, floa
     return low, high
 
 
-def ranges(found: Findings) -> str:
-    """A sentence on the requirements of each number, by packet size."""
-    rows = []
-    for size in setup.SCAN_BYTES:
-        each = (
-            f"{LABELS[cc]} over {orbit} {plain(low)} to {plain(high)}"
-            for cc, orbit in SCANNED
-            for low, high in [needed(found, size, cc, orbit)]
-        )
-        rows.append(f"{size} bytes: {', '.join(each)}")
-    return f"Packet loss needed, by packet size: {'; '.join(rows)}."
+def ranges(found: Findings) -> Table:
+    """The requirements of each number, by packet size."""
+
+    def cells(size: int) -> list[str]:
+        return [" to ".join(map(plain, needed(found, size, cc, orbit))) for cc, orbit in SCANNED]
+
+    heads = [f"{LABELS[cc]} over {orbit}" for cc, orbit in SCANNED]
+    rows = [[f"{size} bytes", *cells(size)] for size in setup.SCAN_BYTES]
+    return Table(["", *heads], rows, "Packet loss needed, by packet size")
 
 
 def _mean(found: Findings, cc: str, orbit: str, ber: float, name: str = "mbps") -> float:
@@ -264,14 +263,14 @@ def _why_h2(found: Findings) -> Reason:
         hswa=_law("hswa", "GEO", 1e-5),
         ratio=hswa / scps,
         ranges=ranges(found),
-        per_ack=per_ack[0] if per_ack else None,
+        per_ack=per_ack,
         tried=_tried(found, "H2", "byte packet-1500 ln byte-ln newreno reno prr per-ack", 1, 2),
     )
 
 
 def _why_h3(found: Findings) -> Reason:
     ratio = {ber: _mean(found, "hswa", "GEO", ber) / _mean(found, "scps", "GEO", ber) for ber in BERS}
-    return WORDS.reason("H3", each=", ".join(f"{plain(r)} at {power(ber)}" for ber, r in ratio.items()))
+    return WORDS.reason("H3", each={f"at {power(ber)}": r for ber, r in ratio.items()})
 
 
 def _why_h4(found: Findings) -> Reason:

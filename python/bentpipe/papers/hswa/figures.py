@@ -20,8 +20,9 @@ from bentpipe.studies.design import BASE, Where, where
 from bentpipe.studies.judge import Findings, column
 from bentpipe.studies.page import plain, plus_minus
 from bentpipe.studies.places import Place, PlaceKind
-from bentpipe.studies.study import Figure, Section, Table
+from bentpipe.studies.study import Figure, Section
 from bentpipe.studies.tables import Number, Numbers, choices_section, decision, held, set_up
+from bentpipe.studies.text import Table
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -74,11 +75,13 @@ def increments(found: Findings) -> Figure:
         seeds=found.seeds,
         rate=setup.INCREMENT_RATE_BPS / 1e6,
         rtt=setup.INCREMENT_RTT_S * 1e3,
-        fits="; ".join(
-            f"{power(b)}: increment at TD = BaseTD {plus_minus(s)}, TD / BaseTD without increment "
-            f"{plus_minus(zero)}"
+        fits={
+            power(b): {
+                "increment at TD = BaseTD": plus_minus(s),
+                "TD / BaseTD without increment": plus_minus(zero),
+            }
             for b, (s, zero) in ends.items()
-        ),
+        },
     )
 
 
@@ -234,7 +237,7 @@ def implied_section() -> Section:
 def setup_section() -> Section:
     """The values that the paper gives, and the choices with their reasons."""
     return set_up(
-        WORDS.block(
+        WORDS.rows(
             "Set-up",
             setup=setup,
             geo=setup.bdp_packets("GEO", setup.BASE),
@@ -249,7 +252,7 @@ def _choices(found: Findings) -> Section:
     of_base = holding.pop("base")
     best = max(holding, key=lambda name: holding[name], default="")
     total = sum(len(c.checks) for c in found.sensitivity.base if c.id in found.open)
-    said = WORDS.paragraphs(
+    said = WORDS.text(
         "The choices",
         seeds=found.few_seeds,
         decision=decision(found),
@@ -258,7 +261,7 @@ def _choices(found: Findings) -> Section:
         total=total,
         of_base=of_base,
     )
-    return choices_section(found, " ".join(said), numbers=NUMBERS)
+    return choices_section(found, said, numbers=NUMBERS)
 
 
 NUMBERS = Numbers(

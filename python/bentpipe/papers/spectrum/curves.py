@@ -152,7 +152,7 @@ def trajectories(_: Findings) -> Figure:
         windows=WINDOWS,
         total=TOTAL,
         losses=EPOCHS - 1,
-        corners="; ".join(corners),
+        corners=corners,
     )
 
 

@@ -17,21 +17,22 @@ from bentpipe.studies.claim import Cause, Claim, interval
 from bentpipe.studies.design import where
 from bentpipe.studies.judge import Findings, Reason, Sensitivity, Sentence, column
 from bentpipe.studies.page import plus_minus
-from bentpipe.studies.words import Words, each
+from bentpipe.studies.text import Block, Table, listing
+from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
 #: The checks of K3 and K4 at little loss that were run under every choice.
 LOW_LOSS = tuple(f"{claims.SMALL_MBPS:g} Mbit/s, {queue}, low loss" for queue in ("red-ecn", "red"))
 
 
-def fares(claim: Claim, sensitivity: Sensitivity) -> str:
+def fares(claim: Claim, sensitivity: Sensitivity) -> list[Block]:
     """A sentence: under which other choices the verdict is another, over the same seeds."""
     base = sensitivity.claim("base", claim.id)
     steps = sensitivity.compared(base) if base else {}
     changed = sensitivity.listed(claim.id, [name for name, step in steps.items() if step])
     if not changed:
-        return "No other choice that was tried changes the verdict (section on choices)."
-    return f"Over the seeds of the sensitivity runs the verdict changes with: {changed}."
+        return ["No other choice that was tried changes the verdict (section on choices)."]
+    return [listing("Over the seeds of the sensitivity runs the verdict changes with", changed)]
 
 
 def _mean(found: Findings, name: str, experiment: str, controls: Iterable[str]) -> dict[str, float]:
@@ -58,7 +59,7 @@ def _why_k2(found: Findings) -> Reason:
         at=at,
         four={LABELS[c]: fmean(claims.relative(found.base, c, at)) for c in four},
         simd=LABELS["simd"],
-        curve=", ".join(f"{fmean(claims.relative(found.base, 'simd', p)):.2f} at {p:g}" for p in rates),
+        curve={f"at {p:g}": fmean(claims.relative(found.base, "simd", p)) for p in rates},
     )
 
 
@@ -68,23 +69,18 @@ def _shares(found: Findings, claim: str, cc: str) -> Reason:
     def mean(queue: str, n: float, name: str) -> float:
         return fmean(claims.share(found.base, cc, queue, n, name))
 
-    cells = (
-        f"{2 * n} flows: "
-        + ", ".join(
-            f"{what} {mean(queue, n, 'ratio'):.2f} ({mean(queue, n, 'loss'):.1%})"
+    shares = {
+        f"{2 * n} flows": {
+            what: f"{mean(queue, n, 'ratio'):.2f} ({mean(queue, n, 'loss'):.1%})"
             for queue, what in QUEUES.items()
-        )
+        }
         for n in every
-    )
-    low = {n: _low_loss(found, n, claim) for n in ("share-160s", "closed", "slow-40ms")}
-    parts = [f"{v:.2f} with: {found.sensitivity.choices[n]}" for n, v in low.items() if v is not None]
-    detail = WORDS.paragraphs(
-        "K3 and K4",
-        control=LABELS[cc],
-        shares="; ".join(cells),
-        low=_low_loss(found, "base", claim),
-        low_under="; ".join(parts) or None,
-    )
+    }
+    choices = {"base": "in the base over the seeds of the last section"}
+    choices |= {n: f"with: {what}" for n, what in found.sensitivity.choices.items()}
+    low = {n: _low_loss(found, n, claim) for n in ("base", "share-160s", "closed", "slow-40ms")}
+    parts = [f"{v:.2f} {choices[n]}" for n, v in low.items() if v is not None]
+    detail = WORDS.paragraphs("K3 and K4", control=LABELS[cc], shares=shares, low=parts)
     few = {queue: mean(queue, every[0], "ratio") for queue in QUEUES}
     lead = max(few, key=lambda queue: few[queue])
     if few[lead] <= 1 + claims.CLOSE:
@@ -114,34 +110,31 @@ def _why_k5(found: Findings) -> Reason:
     return WORDS.reason(
         "K5",
         aimd=fmean(column(at, "ratio", queue="red", cc="aimd")),
-        shares="; ".join(f"{queue}: {each(of, '.2f')}" for queue, of in shares.items()),
+        shares=shares,
         trips=" and ".join(f"{1e3 * v:.0f} ms at {mbps:g} Mbit/s" for mbps, v in rtt.items()),
         real=ratios[0] if ratios else None,
     )
 
 
-def _steps(found: Findings, experiment: str) -> tuple[dict[str, str], str]:
-    """The times to settle, and a paragraph on them."""
+def _steps(found: Findings, experiment: str) -> tuple[dict[str, str], list[Block]]:
+    """The times to settle, and a text on them."""
     four = ("tcp", "aimd", "simd", "iiad")
     times, cov = _spread(found, "settle_s", experiment, four), _mean(found, "cov", experiment, four)
-    return times, WORDS.text("K6 and K7", times=times, cov=cov)
+    return times, WORDS.paragraphs("K6 and K7", times=times, cov=cov)
 
 
 def _why_k6(found: Findings) -> Reason:
     aimd, simd = _mean(found, "settle_s", "load-doubles", ("aimd", "simd")).values()
-    return WORDS.reason(
-        "K6",
-        simd=simd,
-        aimd=aimd,
-        steps=_steps(found, "load-doubles")[1],
-        fell=_mean(found, "fell", "load-doubles", ("tcp", "aimd", "simd", "iiad")),
-        whole=WORDS.text("Cuts to whole numbers"),
-    )
+    fell = _mean(found, "fell", "load-doubles", ("tcp", "aimd", "simd", "iiad"))
+    short, detail = WORDS.reason("K6", simd=simd, aimd=aimd, fell=fell)
+    _, steps = _steps(found, "load-doubles")
+    return short, [*steps, *detail, *WORDS.paragraphs("Cuts to whole numbers")]
 
 
 def _why_k7(found: Findings) -> Reason:
     times, steps = _steps(found, "load-halves")
-    return WORDS.reason("K7", times=times, steps=steps, whole=WORDS.text("Cuts to whole numbers"))
+    short, _ = WORDS.reason("K7", times=times)
+    return short, [*steps, *WORDS.paragraphs("Cuts to whole numbers")]
 
 
 def _why_k8(found: Findings) -> Reason:
@@ -171,19 +164,20 @@ def _doubling_cut_to_whole(found: Findings) -> str | None:
     return " ".join(parts)
 
 
-def _started(found: Findings, number: int) -> str:
+def _started(found: Findings, number: int) -> dict[str, dict[str, str]]:
     """The number of runs that begin as the paper's did, and the rank of the printed single run among them."""
     of, printed = (("t2", TABLE_6["to_fair"]), ("t1", TABLE_6["to_full"]))[number - 1]
-    parts = []
+    rows = {}
     for cc in CHAIN:
         every = column(found.base, of, experiment=f"chain-{number}", cc=cc)
         started: list[float] = claims.from_there(found.base, number, cc)[of].to_list()
         below = f"{claims.percentile(started, printed[cc]):.0%}" if started else "-"
-        parts.append(
-            f"{LABELS[cc]}: runs that begin there {len(started)} of {len(every)}, of these below the printed "
-            f"number {below}, of all runs below it {claims.percentile(every, printed[cc]):.0%}"
-        )
-    return "; ".join(parts)
+        rows[LABELS[cc]] = {
+            "runs that begin there": f"{len(started)} of {len(every)}",
+            "of these below the printed number": below,
+            "of all runs below it": f"{claims.percentile(every, printed[cc]):.0%}",
+        }
+    return rows
 
 
 def _why_k9(found: Findings) -> Reason:
@@ -298,10 +292,32 @@ CLAIMS = [
     Sentence(
         "K8",
         "Impulse response (figure 19, table 5)",
-        "constant-rate traffic takes half of 1.5 Mbit/s every other 30 s. Printed intervals: round trips "
-        "to double the window: TCP 12.8 to 14.1, AIMD 108.1 to 110.7, IIAD 172.8 to 176.0, SIMD 31.6 to "
-        "34.6, AIAD 103.3 to 107.9; losses to halve it: TCP 1.54 to 1.63, AIMD 3.85 to 5.19, IIAD 4.20 to "
-        "5.82, SIMD 4.21 to 5.47, AIAD 3.73 to 4.81. The checks ask whether our intervals overlap these.",
+        [
+            "constant-rate traffic takes half of 1.5 Mbit/s every other 30 s.",
+            Table(
+                ["", "TCP", "AIMD", "IIAD", "SIMD", "AIAD"],
+                [
+                    [
+                        "round trips to double the window",
+                        "12.8 to 14.1",
+                        "108.1 to 110.7",
+                        "172.8 to 176.0",
+                        "31.6 to 34.6",
+                        "103.3 to 107.9",
+                    ],
+                    [
+                        "losses to halve it",
+                        "1.54 to 1.63",
+                        "3.85 to 5.19",
+                        "4.20 to 5.82",
+                        "4.21 to 5.47",
+                        "3.73 to 4.81",
+                    ],
+                ],
+                "Printed intervals",
+            ),
+            "The checks ask whether our intervals overlap these.",
+        ],
         claims.k8,
         _why_k8,
         about=where(experiment="square"),
@@ -310,8 +326,15 @@ CLAIMS = [
     Sentence(
         "K9",
         "Convergence to fairness (figure 21, table 6)",
-        "two flows have windows of 7 and 100 packets. Round trips until they differ by less than 10: TCP "
-        "68, AIMD 776, IIAD 4232, SIMD 218. Each needs less than by its closed form.",
+        [
+            "two flows have windows of 7 and 100 packets.",
+            Table(
+                ["", "TCP", "AIMD", "IIAD", "SIMD"],
+                [["", "68", "776", "4232", "218"]],
+                "Round trips until they differ by less than 10",
+            ),
+            "Each needs less than by its closed form.",
+        ],
         claims.k9,
         _why_k9,
         about=where(experiment="chain-1"),
@@ -320,9 +343,18 @@ CLAIMS = [
     Sentence(
         "K10",
         "Convergence to efficiency (figure 22, table 6)",
-        "two flows have windows of about 10 and 30 packets. When they fill 110 packets: round trips until "
-        "then: TCP 55, AIMD 349, IIAD 1284, SIMD 90; difference in packets: TCP 5.8, AIMD 18.6, IIAD 8.1, "
-        "SIMD 13.6. The round trips are close to the closed forms.",
+        [
+            "two flows have windows of about 10 and 30 packets.",
+            Table(
+                ["", "TCP", "AIMD", "IIAD", "SIMD"],
+                [
+                    ["round trips until then", "55", "349", "1284", "90"],
+                    ["difference in packets", "5.8", "18.6", "8.1", "13.6"],
+                ],
+                "When they fill 110 packets",
+            ),
+            "The round trips are close to the closed forms.",
+        ],
         claims.k10,
         _why_k10,
         about=where(experiment="chain-2"),

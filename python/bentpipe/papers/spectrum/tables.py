@@ -16,8 +16,9 @@ from bentpipe.studies.claim import Check
 from bentpipe.studies.design import where
 from bentpipe.studies.judge import Findings, column
 from bentpipe.studies.page import interval, plain, plus_minus, shown
-from bentpipe.studies.study import Section, Table
+from bentpipe.studies.study import Section
 from bentpipe.studies.tables import set_up
+from bentpipe.studies.text import Table
 from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
@@ -121,7 +122,7 @@ def convergence(found: Findings) -> Table:
 
 def setup_section() -> Section:
     """Table 4, and the values that the text leaves open."""
-    given = WORDS.block(
+    given = WORDS.rows(
         "Set-up",
         setup=setup,
         friendly_ms=1000 * BASE.friendly_rtt_s,
@@ -131,7 +132,7 @@ def setup_section() -> Section:
         square_ms=1000 * BASE.square_rtt_s,
         chain_ms=1000 * BASE.chain_rtt_s,
     )
-    return set_up(given, WORDS["About the set-up"])
+    return set_up(given, WORDS.paragraphs("About the set-up"))
 
 
 def configuration(_: Findings) -> Table:

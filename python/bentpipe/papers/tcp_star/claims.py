@@ -44,8 +44,8 @@ from bentpipe.studies.judge import (
     column,
     seed_means,
 )
-from bentpipe.studies.page import plain
-from bentpipe.studies.words import Words, each
+from bentpipe.studies.text import Block
+from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -230,17 +230,16 @@ def _aen(found: Findings, claim: str, check: int) -> list[float] | None:
 def _why_s1(found: Findings) -> Reason:
     mbps = {at(b): _means(found, "x_mbps", "loss", b) for b in BERS[:-1]}
     variants = {n: found.sensitivity.claim(n, "S1") for n in ("newreno", "reno", "queue-64")}
-    margins = []
+    margins = {}
     for name, claim in variants.items():
         if claim is not None:
             got = zip(BERS, claim.checks, strict=False)
-            of = ", ".join(f"{at(b)} {plain(check.measured.mean)}" for b, check in got)
-            margins.append(f"{found.sensitivity.choices[name]}: {of}")
+            margins[found.sensitivity.choices[name]] = {at(b): check.measured.mean for b, check in got}
     return WORDS.reason(
         "S1",
-        throughput="; ".join(f"{at}: {each(of)}" for at, of in mbps.items()),
-        margins="; ".join(margins) or None,
-        queue=None if variants["queue-64"] is None else 64,
+        throughput=mbps,
+        margins=margins,
+        short_queue=variants["queue-64"] is not None,
     )
 
 
@@ -279,7 +278,7 @@ def _why_s4(found: Findings) -> Reason:
         "S4",
         back=_means(found, "recovery_s", "outage"),
         timeouts=timeouts,
-        none=none,
+        without=none,
         long=long,
         long_none=long_none,
         slow=slow,
@@ -299,7 +298,7 @@ def _crowd(found: Findings, ber: float, counts: Sequence[int]) -> dict[str, Any]
     return {"crowd": index, "gap": gap, "below": below, **limits}
 
 
-def _apart(found: Findings, crowd: Mapping[str, Any], key: str, ber: float, detail: list[str]) -> Reason:
+def _apart(found: Findings, crowd: Mapping[str, Any], key: str, ber: float, detail: list[Block]) -> Reason:
     """The note on the three curves, and the detail with the causes of the difference of two of them."""
     clauses = []
     if crowd["gap"] > INDEX_TOLERANCE:

@@ -21,8 +21,9 @@ from bentpipe.studies.design import where
 from bentpipe.studies.judge import Findings, column, index_of_means, over_seeds
 from bentpipe.studies.page import plus_minus
 from bentpipe.studies.places import Place, PlaceKind
-from bentpipe.studies.study import Figure, Section, Table
+from bentpipe.studies.study import Figure, Section
 from bentpipe.studies.tables import MEAN, Number, Numbers, choices_section, decision, means, set_up
+from bentpipe.studies.text import Table
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ def setup_section(base: pl.DataFrame) -> Section:
     product, first = setup.RATE_BPS * 2 * setup.ONE_WAY_S / 8, COUNTS[0]
     on_wire = product / setup.SEGMENT_BYTES
     return set_up(
-        WORDS.block(
+        WORDS.rows(
             "Set-up",
             setup=setup,
             on_wire=on_wire,

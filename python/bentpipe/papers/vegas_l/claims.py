@@ -338,7 +338,7 @@ def _why_v6(found: Findings) -> Reason:
         "V6",
         each=x,
         newreno=reno,
-        faster=f" {WORDS.text('V6 if all are faster')}" if faster else "",
+        faster=faster,
         of_means=index_of_means(found.base, HIGH),
     )
     return short if faster else "", detail

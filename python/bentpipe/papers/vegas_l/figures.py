@@ -32,9 +32,9 @@ from bentpipe.studies.design import Where
 from bentpipe.studies.judge import Findings
 from bentpipe.studies.page import plus_minus
 from bentpipe.studies.places import Place
-from bentpipe.studies.prose import rows
-from bentpipe.studies.study import Figure, Section, Table
+from bentpipe.studies.study import Figure, Section
 from bentpipe.studies.tables import MEAN, Number, Numbers, choices_section, decision, held, means, set_up
+from bentpipe.studies.text import Table
 from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
@@ -229,17 +229,17 @@ def _choices(found: Findings) -> Section:
     choices, holding = found.sensitivity.choices, held(found)
     of_base = holding.pop("base")
     best = max(holding, key=lambda name: holding[name])
-    said = WORDS.paragraphs(
+    said = WORDS.text(
         "The choices",
         seeds=found.few_seeds,
-        tried=len(choices) if len(choices) < len(setup.VARIANTS) else None,
+        tried=len(choices),
         all=len(setup.VARIANTS),
         decision=decision(found),
-        nearest=choices[best] if holding[best] > of_base else None,
+        nearest=choices[best],
         held=holding[best],
         of_base=of_base,
     )
-    return choices_section(found, " ".join(said), numbers=NUMBERS)
+    return choices_section(found, said, numbers=NUMBERS)
 
 
 def setup_section(base: pl.DataFrame) -> Section:
@@ -250,7 +250,7 @@ def setup_section(base: pl.DataFrame) -> Section:
     of_l = claims.implied_rtt(claims.STEADY_WINDOW, claims.THROUGHPUT["vegas-l"])
     of_vegas = claims.implied_rtt(claims.STEADY_WINDOW / claims.WINDOW_OVER_VEGAS, claims.THROUGHPUT["vegas"])
     of_reno = claims.implied_rtt(claims.RENO_CONSTANT / HIGH**0.5, claims.NEWRENO_HIGH)
-    given = WORDS.block(
+    given = WORDS.rows(
         "Set-up",
         span=span["x"],
         span_newreno=span["newreno"],
@@ -261,8 +261,8 @@ def setup_section(base: pl.DataFrame) -> Section:
         wire=wire,
         ack=setup.TCP_IP_BYTES + BASE.link_bytes,
     )
-    chosen = set_up(given, WORDS.block("About the set-up", of_l=of_l, of_reno=of_reno))
-    implied = rows(WORDS.block("Implied round trips", of_l=of_l, of_vegas=of_vegas, of_reno=of_reno))
+    chosen = set_up(given, WORDS.paragraphs("About the set-up", of_l=of_l, of_reno=of_reno))
+    implied = WORDS.rows("Implied round trips", of_l=of_l, of_vegas=of_vegas, of_reno=of_reno)
     table = Table(
         ["Flow", "The paper's numbers", "By", "Implied RTT, queue included"],
         implied,
