@@ -91,6 +91,11 @@ class Choices:
         options = {**self.options.get(cc, {}), **more}
         return {"name": cc, **options} if options else cc
 
+    def tuned(self, names: str, parameters: Mapping[str, Any]) -> Self:
+        """The same with more parameters of some controllers, whose names have blanks between."""
+        more = {cc: {**self.options.get(cc, {}), **parameters} for cc in names.split()}
+        return replace(self, options={**self.options, **more})
+
     def changed(self, **values: Any) -> Self:
         """The same with some choices changed."""
         return replace(self, **values)

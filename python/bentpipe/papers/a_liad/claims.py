@@ -384,94 +384,41 @@ def _why_a10(_: Findings) -> Reason:
 
 
 CLAIMS = [
-    Sentence(
-        "A1",
-        "LIAD depends on the RTT (figure 1)",
-        "from the performance analysis: the average sending rate of LIAD (alpha = 2) falls almost "
-        "linearly as the RTT grows, at a packet error rate of 1e-8.",
-        _check_a1,
-        _why_a1,
-        fixed=True,
-        cause=Cause.CONTRADICTION,  # equation 9 is a hyperbola where the text says "almost linearly"
-    ),
-    Sentence(
-        "A2",
-        "Start-up (figure 5)",
+    Sentence("A1", "LIAD depends on the RTT (figure 1)",
+        "from the performance analysis: the average sending rate of LIAD (alpha = 2) falls almost linearly "
+        "as the RTT grows, at a packet error rate of 1e-8.", _check_a1, _why_a1, fixed=True,
+        cause=Cause.CONTRADICTION),  # equation 9 is a hyperbola where the text says "almost linearly"
+    Sentence("A2", "Start-up (figure 5)",
         "in the first 30 s, CUBIC, BIC, STCP and HSTCP have the highest throughput; A-LIAD follows with "
-        "about 80 % of the bandwidth, about 3 % of the bandwidth below CUBIC.",
-        _check_a2,
-        _why_a2,
-        cause=Cause.PARAMETER,  # the queue; A4 and A9 need another one
-    ),
-    Sentence(
-        "A3",
-        "No overshoot (figure 7)",
-        "A-LIAD does not overshoot in slow start, even without SACK, and enters congestion avoidance at "
-        "the proper level, while Westwood and CUBIC, with SACK, reduce their windows several times after "
-        "slow start; without SACK they would suffer more.",
-        _check_a3,
-        _why_a3,
-        cause=Cause.PARAMETER,  # the window
-    ),
-    Sentence(
-        "A4",
-        "Intra-fairness (figure 8)",
+        "about 80 % of the bandwidth, about 3 % of the bandwidth below CUBIC.", _check_a2, _why_a2,
+        cause=Cause.PARAMETER),  # the queue; A4 and A9 need another one
+    # the window
+    Sentence("A3", "No overshoot (figure 7)",
+        "A-LIAD does not overshoot in slow start, even without SACK, and enters congestion avoidance at the "
+        "proper level, while Westwood and CUBIC, with SACK, reduce their windows several times after slow "
+        "start; without SACK they would suffer more.", _check_a3, _why_a3, cause=Cause.PARAMETER),
+    # the queue; A2, A3 and A5 need another one
+    Sentence("A4", "Intra-fairness (figure 8)",
         "six A-LIAD flows on 50 Mbit/s at 100 ms share with a Jain's index around 0.995 at packet error "
-        "rates of 0, 0.1 % and 1 %.",
-        _check_a4,
-        _why_a4,
-        cause=Cause.PARAMETER,  # the queue; A2, A3 and A5 need another one
-    ),
-    Sentence(
-        "A5",
-        "RTT (figure 9)",
+        "rates of 0, 0.1 % and 1 %.", _check_a4, _why_a4, cause=Cause.PARAMETER),
+    Sentence("A5", "RTT (figure 9)",
         "one A-LIAD flow on 10 Mbit/s is almost unaffected by RTTs from 50 to 600 ms; the figure compares "
-        "CUBIC, of which the text says nothing.",
-        _check_a5,
-        _why_a5,
-    ),
-    Sentence(
-        "A6",
-        "Packet loss (figure 10)",
-        "over GEO, A-LIAD has the highest throughput of all at packet error rates of 0.1 % and 1 %, about "
-        "60 % of the bandwidth.",
-        _check_a6,
-        _why_a6,
-        cause=Cause.SPREAD,
-    ),
-    Sentence(
-        "A7",
-        "Window under loss (figure 11)",
+        "CUBIC, of which the text says nothing.", _check_a5, _why_a5),
+    Sentence("A6", "Packet loss (figure 10)",
+        "over GEO, A-LIAD has the highest throughput of all at packet error rates of 0.1 % and 1 %, about 60 "
+        "% of the bandwidth.", _check_a6, _why_a6, cause=Cause.SPREAD),
+    Sentence("A7", "Window under loss (figure 11)",
         "with losses the others work much below the BDP of 700 packets, A-LIAD at a comparatively higher "
-        "window.",
-        _check_a7,
-        _why_a7,
-    ),
-    Sentence(
-        "A8",
-        "Friendliness at 25 ms (figure 12)",
-        "five NewReno flows lose 45 % of their throughput to STCP, 38 % to A-LIAD, the worst two, and 11 "
-        "% to CUBIC; HSTCP and CUBIC are the friendliest.",
-        _check_a8,
-        _why_a8,
-        cause=Cause.RULE,  # which CUBIC
-    ),
-    Sentence(
-        "A9",
-        "Friendliness at 600 ms (figure 13)",
+        "window.", _check_a7, _why_a7),
+    # which CUBIC
+    Sentence("A8", "Friendliness at 25 ms (figure 12)",
+        "five NewReno flows lose 45 % of their throughput to STCP, 38 % to A-LIAD, the worst two, and 11 % "
+        "to CUBIC; HSTCP and CUBIC are the friendliest.", _check_a8, _why_a8, cause=Cause.RULE),
+    Sentence("A9", "Friendliness at 600 ms (figure 13)",
         "over GEO, CUBIC's aggressiveness has one of the highest values, along with STCP and A-LIAD; its "
-        "friendliness is the lowest of all the evaluated protocols.",
-        _check_a9,
-        _why_a9,
-        cause=Cause.PARAMETER,  # the queue; A2, A3 and A5 need another one
-    ),
-    Sentence(
-        "A10",
-        "alpha of the RTT (equation 11)",
+        "friendliness is the lowest of all the evaluated protocols.", _check_a9, _why_a9,
+        cause=Cause.PARAMETER),  # the queue; A2, A3 and A5 need another one
+    Sentence("A10", "alpha of the RTT (equation 11)",
         "N(alpha) = 1.5787 s / RTT with alpha = 2 at 75 ms; the paper fits a curve to alpha but does not "
-        "print it.",
-        _check_a10,
-        _why_a10,
-        fixed=True,
-    ),
-]
+        "print it.", _check_a10, _why_a10, fixed=True),
+]  # fmt: skip

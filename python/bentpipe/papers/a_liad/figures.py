@@ -367,62 +367,35 @@ def _choices(found: Findings) -> Section:
 NUMBERS = Numbers(
     "The numbers that the paper prints, under each choice",
     [
-        Number("A-LIAD in 30 s, %", "A2", 0, "80"),
-        Number("CUBIC less A-LIAD, %", "A2", 1, "3"),
-        Number("J, no loss", "A4", 0, "0.995"),
-        Number("A-LIAD at 0.1 %, %", "A6", 0, "60"),
-        Number("less at 1 %", "A6", 1, "> 0"),
-        Number("NewReno loses to STCP, %", "A8", 0, "45"),
-        Number("to A-LIAD", "A8", 1, "38"),
-        Number("to CUBIC", "A8", 2, "11"),
+        Number("A-LIAD in 30 s, %", "A2", 0, "80"), Number("CUBIC less A-LIAD, %", "A2", 1, "3"),
+        Number("J, no loss", "A4", 0, "0.995"), Number("A-LIAD at 0.1 %, %", "A6", 0, "60"),
+        Number("less at 1 %", "A6", 1, "> 0"), Number("NewReno loses to STCP, %", "A8", 0, "45"),
+        Number("to A-LIAD", "A8", 1, "38"), Number("to CUBIC", "A8", 2, "11"),
     ],
-)
+)  # fmt: skip
 
 PLACES = (
     Place("1", "sending rate of LIAD over the RTT", liad, ("A1",), where(experiment="fig1")),
-    Place(
-        "2", "the phases of A-LIAD's window (a sketch)", phases, needs=where(experiment="loss", cc="a-liad")
-    ),
-    Place(
-        "3",
-        "windows of two flows with different RTTs (a sketch)",
-        claims=("A10",),
-        why="a sketch without axes; the law that it illustrates, equation 11, is the figure alpha",
-    ),
-    Place(
-        "4",
-        "the network of the simulations",
-        why="senders and receivers around one bottleneck; the set-up's table has rates and delays",
-    ),
+    Place("2", "the phases of A-LIAD's window (a sketch)", phases,
+        needs=where(experiment="loss", cc="a-liad")),
+    Place("3", "windows of two flows with different RTTs (a sketch)", claims=("A10",),
+        why="a sketch without axes; the law that it illustrates, equation 11, is the figure alpha"),
+    Place("4", "the network of the simulations",
+        why="senders and receivers around one bottleneck; the set-up's table has rates and delays"),
     Place("5", "throughput at the start-up over GEO", start_up, ("A2",), where(experiment="start-up")),
     Place("6", "windows at the start-up", windows_with_sack, needs=where(experiment="start-up")),
-    Place(
-        "7",
-        "windows of A-LIAD (a), Westwood and CUBIC (b) at the start-up",
-        overshoot,
-        ("A3",),
-        where(experiment=("start-up", "no-sack")),
-    ),
+    Place("7", "windows of A-LIAD (a), Westwood and CUBIC (b) at the start-up", overshoot, ("A3",),
+        where(experiment=("start-up", "no-sack"))),
     Place("8", "six competing A-LIAD flows at three error rates", intra, ("A4",), where(experiment="intra")),
     Place("9", "throughput over the RTT", rtts, ("A5",), where(experiment="rtt")),
     Place("10", "throughput under packet loss", loss, ("A6",), where(experiment="loss")),
     Place("11", "windows under packet loss", windows_under_loss, ("A7",), where(experiment="loss")),
-    Place(
-        "12",
-        "friendliness with NewReno at 25 ms",
-        partial(friendliness, name="figure-12", rtt_s=0.025),
-        ("A8",),
-        where(experiment="friend"),
-    ),
-    Place(
-        "13",
-        "friendliness with NewReno at 600 ms",
-        partial(friendliness, name="figure-13", rtt_s=0.6),
-        ("A9",),
-        where(experiment="friend"),
-    ),
+    Place("12", "friendliness with NewReno at 25 ms", partial(friendliness, name="figure-12", rtt_s=0.025),
+        ("A8",), where(experiment="friend")),
+    Place("13", "friendliness with NewReno at 600 ms", partial(friendliness, name="figure-13", rtt_s=0.6),
+        ("A9",), where(experiment="friend")),
     Place("alpha", "equation 11: alpha over the RTT, solved and fitted", alpha, ("A10",), kind=PlaceKind.OWN),
-)
+)  # fmt: skip
 
 build = Assembly(
     DESIGN,

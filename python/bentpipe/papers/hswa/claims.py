@@ -300,63 +300,26 @@ def _why_h7(_: Findings) -> Reason:
 
 
 CLAIMS = [
-    Sentence(
-        "H1",
-        "GEO at the best channel (figure 3)",
+    Sentence("H1", "GEO at the best channel (figure 3)",
         "at a BER of 1e-8 SCPS-TP gets about 6.3 Mbit/s and HSWA 44 Mbit/s, about 7 times as much.",
-        partial(_times, ber=1e-8),
-        _why_h1,
-        cause=Cause.PARAMETER,  # the length of the run, the queue
-    ),
-    Sentence(
-        "H2",
-        "GEO at the worst channel (figure 3)",
+        partial(_times, ber=1e-8), _why_h1, cause=Cause.PARAMETER),  # the length of the run, the queue
+    # SCPS-TP's number needs ten times HSWA's packet loss (the scan of q)
+    Sentence("H2", "GEO at the worst channel (figure 3)",
         "at a BER of 1e-5 HSWA gets 2.3 Mbit/s and SCPS-TP 34 kbit/s, a difference of 66 times.",
-        partial(_times, ber=1e-5),
-        _why_h2,
-        cause=Cause.CONTRADICTION,  # SCPS-TP's number needs ten times HSWA's packet loss (the scan of q)
-    ),
-    Sentence(
-        "H3",
-        "HSWA above SCPS-TP (figure 3)",
-        "over GEO HSWA outperforms SCPS-TP at every BER from 1e-8 to 1e-5.",
-        _check_h3,
-        _why_h3,
-    ),
-    Sentence(
-        "H4",
-        "SCPS-TP at 1e-6 (section I)",
-        "quoted from a NASA report: SCPS-TP's throughput over a 100 Mbit/s link falls from 6.3 Mbit/s at "
-        "a BER of 1e-8 to 270 kbit/s at 1e-6.",
-        _check_h4,
-        _why_h4,
-        reference=True,
-    ),
-    Sentence(
-        "H5",
-        "HSWA over LEO (figure 4)",
+        partial(_times, ber=1e-5), _why_h2, cause=Cause.CONTRADICTION),
+    Sentence("H3", "HSWA above SCPS-TP (figure 3)",
+        "over GEO HSWA outperforms SCPS-TP at every BER from 1e-8 to 1e-5.", _check_h3, _why_h3),
+    Sentence("H4", "SCPS-TP at 1e-6 (section I)",
+        "quoted from a NASA report: SCPS-TP's throughput over a 100 Mbit/s link falls from 6.3 Mbit/s at a "
+        "BER of 1e-8 to 270 kbit/s at 1e-6.", _check_h4, _why_h4, reference=True),
+    Sentence("H5", "HSWA over LEO (figure 4)",
         "HSWA comes close to 99 % of 100 Mbit/s over a range of BERs and to 81 Mbit/s at 1e-5. (The text "
-        "says from 1e-6 to 1e-5, where it cannot be both; read here as 1e-8 to 1e-6.)",
-        _check_h5,
-        _why_h5,
-        cause=Cause.CONTRADICTION,  # as H2
-    ),
-    Sentence(
-        "H6",
-        "Shorter delay, higher throughput (figure 4)",
-        "HSWA's throughput is the higher the shorter the delay; over GEO and MEO it falls to 2 to 4 "
-        "Mbit/s at 1e-5.",
-        _check_h6,
-        _why_h6,
-        cause=Cause.RULE,  # equation 4 per round or per ACK
-    ),
-    Sentence(
-        "H7",
-        "The increment (figure 1, eq. 4)",
-        "between BaseTD and 2 BaseTD the increment falls linearly with TD from S = -10 lg(BER) to 0; "
-        "beyond it is 0.",
-        _check_h7,
-        _why_h7,
-        fixed=True,
-    ),
-]
+        "says from 1e-6 to 1e-5, where it cannot be both; read here as 1e-8 to 1e-6.)", _check_h5, _why_h5,
+        cause=Cause.CONTRADICTION),  # as H2
+    Sentence("H6", "Shorter delay, higher throughput (figure 4)",
+        "HSWA's throughput is the higher the shorter the delay; over GEO and MEO it falls to 2 to 4 Mbit/s "
+        "at 1e-5.", _check_h6, _why_h6, cause=Cause.RULE),  # equation 4 per round or per ACK
+    Sentence("H7", "The increment (figure 1, eq. 4)",
+        "between BaseTD and 2 BaseTD the increment falls linearly with TD from S = -10 lg(BER) to 0; beyond "
+        "it is 0.", _check_h7, _why_h7, fixed=True),
+]  # fmt: skip

@@ -267,56 +267,25 @@ def _choices(found: Findings) -> Section:
 NUMBERS = Numbers(
     "Means of the quantities for which the paper prints a number (Mbit/s)",
     [
-        Number("SCPS-TP, GEO 1e-8", "H1", 1),
-        Number("HSWA, GEO 1e-8", "H1", 2),
-        Number("SCPS-TP, GEO 1e-5", "H2", 1),
-        Number("HSWA, GEO 1e-5", "H2", 2),
-        Number("HSWA, MEO 1e-5", "H6", 0),
-        Number("HSWA, LEO 1e-6", "H5", 3),
+        Number("SCPS-TP, GEO 1e-8", "H1", 1), Number("HSWA, GEO 1e-8", "H1", 2),
+        Number("SCPS-TP, GEO 1e-5", "H2", 1), Number("HSWA, GEO 1e-5", "H2", 2),
+        Number("HSWA, MEO 1e-5", "H6", 0), Number("HSWA, LEO 1e-6", "H5", 3),
         Number("HSWA, LEO 1e-5", "H5", 0),
     ],
-)
+)  # fmt: skip
 
 PLACES = (
-    Place(
-        "1",
-        "the increment of the window over the delay",
-        increments,
-        ("H7",),
-        Where(),
-        variants=("increment",),
-    ),
-    Place(
-        "2",
-        "the topology of the simulations",
-        why="a sender, a satellite link and a receiver; the set-up's table has rates and delays",
-    ),
-    Place(
-        "3",
-        "throughput of SCPS-TP and HSWA-TCP over GEO",
-        geo,
-        ("H1", "H2", "H3", "H4"),
-        where(orbit="GEO"),
-        variants=("base", "byte"),
-    ),
-    Place(
-        "4",
-        "throughput of HSWA-TCP over LEO, MEO and GEO",
-        orbits,
-        ("H5", "H6"),
-        where(cc="hswa"),
-        variants=("base", "byte"),
-    ),
-    Place(
-        "loss-scan",
-        "which packet loss gives the numbers printed for 1e-5",
-        loss_scan,
-        ("H2", "H5"),
-        Where(),
-        variants=("base", "scan-*"),
-        kind=PlaceKind.OWN,
-    ),
-)
+    Place("1", "the increment of the window over the delay", increments, ("H7",), Where(),
+        variants=("increment",)),
+    Place("2", "the topology of the simulations",
+        why="a sender, a satellite link and a receiver; the set-up's table has rates and delays"),
+    Place("3", "throughput of SCPS-TP and HSWA-TCP over GEO", geo, ("H1", "H2", "H3", "H4"),
+        where(orbit="GEO"), variants=("base", "byte")),
+    Place("4", "throughput of HSWA-TCP over LEO, MEO and GEO", orbits, ("H5", "H6"), where(cc="hswa"),
+        variants=("base", "byte")),
+    Place("loss-scan", "which packet loss gives the numbers printed for 1e-5", loss_scan, ("H2", "H5"),
+        Where(), variants=("base", "scan-*"), kind=PlaceKind.OWN),
+)  # fmt: skip
 
 build = Assembly(
     DESIGN,

@@ -9,12 +9,11 @@ each.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from bentpipe.studies import design
-from bentpipe.studies.declared import read_variants
-from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
+from bentpipe.studies.design import Choices, Design, Keys, Origin, Reading, Replication, Variant
 
 RATE_BPS = 100e6
 #: Round-trip propagation delay of each orbit, s (section IV-A).
@@ -127,7 +126,68 @@ BASE = HswaSetup()
 BYTES = BASE.changed(unit="byte")
 #: The variant of this reading, which has as many seeds as the base.
 BESIDE = "byte"
-VARIANTS, READINGS, _ = read_variants(__file__, BASE)
+#: The choices that are tried beside the base.
+VARIANTS = (
+    Variant("byte", "error rate per byte (ns-2's unit byte)", replace(BASE, unit="byte"), quick=True,
+        evidence=Origin.IMPLIED,
+        source="6.3 and 44 Mbit/s at 1e-8 by the square-root law; ns-2's ErrorModel has a unit byte"),
+    Variant("packet-1500", "packets of 1500 bytes", replace(BASE, packet_bytes=1500), quick=True,
+        evidence=Origin.PAPER,
+        source="section II, in an example of 1 Gbit/s; the set-up has 'the default values in NS2'"),
+    Variant("buffer-50", "buffer 50 packets", replace(BASE, buffer="50 packets"), quick=True,
+        evidence=Origin.DEFAULT, source="Queue limit_ of ns-2"),
+    Variant("buffer-geo", "buffer 6250 packets (1 BDP of GEO) in every orbit",
+        replace(BASE, buffer="6250 packets")),
+    Variant("byte-buffer-50", "error rate per byte, buffer 50 packets",
+        replace(BASE, unit="byte", buffer="50 packets")),
+    Variant("window-geo", "window of 6250 packets (1 BDP of GEO)", replace(BASE, window=6250)),
+    Variant("window-2000", "window of 2000 packets", replace(BASE, window=2000), evidence=Origin.FITTED,
+        source="with 1500 bytes 48 Mbit/s over GEO, where the paper has 44"),
+    Variant("newreno", "NewReno recovery, no SACK", replace(BASE, flow={"recovery": "newreno"}), quick=True),
+    Variant("reno", "Reno recovery, no SACK", replace(BASE, flow={"recovery": "reno"})),
+    Variant("prr", "SACK with proportional rate reduction", replace(BASE, flow={"prr": True})),
+    Variant("byte-prr", "error rate per byte, PRR", replace(BASE, unit="byte", flow={"prr": True})),
+    Variant("delayed-ack", "delayed ACKs", replace(BASE, flow={"delayed_ack": True})),
+    Variant("initial-10", "initial window 10", replace(BASE, initial_window=10)),
+    Variant("min-rto", "least timeout 1 s", replace(BASE, flow={"min_rto": "1 s"})),
+    Variant("lossy-acks", "ACKs lost too", replace(BASE, lossy_acks=True)),
+    Variant("from-start", "whole run, slow start included", replace(BASE, from_start=True)),
+    Variant("span-100", "the first 100 s of a flow, slow start included",
+        replace(BASE, from_start=True, span_s=100.0)),
+    Variant("hswa-average", "AvgRTT of HSWA over the whole connection",
+        BASE.tuned("hswa", {"average": "connection"}), evidence=Origin.PAPER,
+        source="section II: 'until currently transmitted segments'"),
+    Variant("average-connection", "AvgRTT of SCPS-TP over the whole connection",
+        BASE.tuned("scps", {"average": "connection"}), evidence=Origin.PAPER,
+        source="section II: 'until currently transmitted segments'"),
+    Variant("ln", "natural logarithm in eq. 5", BASE.tuned("hswa", {"lg": "ln"}),
+        source="the function log of C++; no printed value of S tells"),
+    Variant("per-ack", "eq. 4 for each ACK, window of 6250 packets",
+        replace(BASE.tuned("hswa", {"eq4": "ack"}), window=6250), quick=True, evidence=Origin.PAPER,
+        source="algorithm 1 read as one update for each ACK"),
+    Variant("byte-ln", "error rate per byte, natural logarithm in eq. 5",
+        replace(BASE.tuned("hswa", {"lg": "ln"}), unit="byte"),
+        source="the function log of C++; no printed value of S tells"),
+    Variant("byte-per-ack", "error rate per byte, eq. 4 for each ACK, window of 6250 packets",
+        replace(BASE.tuned("hswa", {"eq4": "ack"}), unit="byte", window=6250), evidence=Origin.PAPER,
+        source="algorithm 1 read as one update for each ACK"),
+)  # fmt: skip
+
+#: The paper read as a whole.
+READINGS = (
+    Reading("defensible",
+        "errors per bit as printed, eq. 4 for each ACK, 1500 bytes, the first 100 s, a queue of 1 BDP of GEO",
+        ("per-ack", "packet-1500", "buffer-geo", "span-100")),
+    Reading("implied", "by its numbers over GEO at 1e-8: errors per byte, packets of 1500 bytes",
+        ("byte", "packet-1500"), quick=True),
+    Reading("natural", "by its numbers over LEO: errors per byte, packets of 1500 bytes, natural logarithm",
+        ("byte", "packet-1500", "ln")),
+    Reading("each-ack", "eq. 4 for each ACK, with a window and a queue of 1 BDP of GEO in every orbit",
+        ("per-ack", "buffer-geo")),
+    Reading("fitted",
+        "fitted: errors per byte, packets of 1500 bytes, natural logarithm, window of 2000 packets",
+        ("byte", "packet-1500", "ln", "window-2000")),
+)  # fmt: skip
 
 #: The runs of figure 1, which no choice of the set-up touches.
 INCREMENT = Variant("increment", "", BASE)

@@ -219,76 +219,35 @@ def _why_k12(_: Findings) -> Reason:
 
 
 CLAIMS = [
-    Sentence(
-        "K1",
-        "The constants (table 1, equations 4 to 8)",
+    Sentence("K1", "The constants (table 1, equations 4 to 8)",
         "with alpha and c of equations 4 and 5 every control of the family is TCP-friendly; k = 0, l = 1 "
-        "gives AIMD's alpha = 3 beta / (2 - beta).",
-        closed_forms.k1,
-        _why_k1,
-        about=None,
-    ),
-    Sentence(
-        "K2",
-        "TCP-friendliness (figure 7)",
+        "gives AIMD's alpha = 3 beta / (2 - beta).", closed_forms.k1, _why_k1, about=None),
+    Sentence("K2", "TCP-friendliness (figure 7)",
         "one flow over a link that loses packets at random: SIMD gets what standard TCP gets at low loss "
-        "rates, never less than 75 % of it (near 15 % loss, SIMD(1/16) being the worst), and more there "
-        "than AIMD(1/5,1/8).",
-        claims.k2,
-        _why_k2,
-        about=where(experiment="friendly"),
-    ),
-    Sentence(
-        "K3",
-        "TCP-compatibility of SIMD (figures 8 to 10)",
-        "n SIMD and n TCP flows share a link: the shares are close at low loss, SIMD's is slightly "
-        "smaller at high loss; under drop-tail it is smaller and varies more.",
-        partial(claims.shares, cc="simd"),
-        partial(_shares, claim="K3", cc="simd"),
-        about=where(experiment="share", cc="simd"),
-        cause=Cause.RULE,  # whether cuts are to whole numbers
-    ),
-    Sentence(
-        "K4",
-        "TCP-compatibility of AIAD (figures 11 to 13)",
+        "rates, never less than 75 % of it (near 15 % loss, SIMD(1/16) being the worst), and more there than "
+        "AIMD(1/5,1/8).", claims.k2, _why_k2, about=where(experiment="friendly")),
+    Sentence("K3", "TCP-compatibility of SIMD (figures 8 to 10)",
+        "n SIMD and n TCP flows share a link: the shares are close at low loss, SIMD's is slightly smaller "
+        "at high loss; under drop-tail it is smaller and varies more.", partial(claims.shares, cc="simd"),
+        partial(_shares, claim="K3", cc="simd"), about=where(experiment="share", cc="simd"),
+        cause=Cause.RULE),  # whether cuts are to whole numbers
+    Sentence("K4", "TCP-compatibility of AIAD (figures 11 to 13)",
         "the conclusion is similar for AIAD: compatible over a wide range of parameters.",
-        partial(claims.shares, cc="aiad"),
-        partial(_shares, claim="K4", cc="aiad"),
-        about=where(experiment="share", cc="aiad"),
-        cause=Cause.RULE,  # as K3
-    ),
-    Sentence(
-        "K5",
-        "Smoothness (figures 14 to 17)",
+        partial(claims.shares, cc="aiad"), partial(_shares, claim="K4", cc="aiad"),
+        about=where(experiment="share", cc="aiad"), cause=Cause.RULE),  # as K3
+    Sentence("K5", "Smoothness (figures 14 to 17)",
         "16 flows beside 16 of TCP: about 0.3 % of the packets dropped at 60 Mbit/s, nearly 5 % at 15 "
-        "Mbit/s. IIAD and AIAD vary least, then AIMD, then SIMD. All vary less than TCP, and all vary "
-        "more at 15 Mbit/s. There the throughput of AIMD degrades significantly, IIAD and AIAD get less "
-        "than a fair share, and SIMD comes close to TCP.",
-        claims.k5,
-        _why_k5,
-        about=where(experiment="smooth"),
-        cause=Cause.RULE,  # as K3
-    ),
-    Sentence(
-        "K6",
-        "Responsiveness (figure 18a)",
-        "the load doubles at 200 s: TCP answers first and varies most, IIAD last and varies least; AIMD "
-        "and SIMD are between and, against table 3, similar.",
-        claims.k6,
-        _why_k6,
-        about=where(experiment="load-doubles"),
-        cause=Cause.RULE,  # as K3
-    ),
-    Sentence(
-        "K7",
-        "Aggressiveness (figure 18b)",
-        "half of the load goes at 200 s: TCP is the fastest to use the room, IIAD the slowest, SIMD "
-        "faster than AIMD.",
-        claims.k7,
-        _why_k7,
-        about=where(experiment="load-halves"),
-        cause=Cause.RULE,  # as K3
-    ),
+        "Mbit/s. IIAD and AIAD vary least, then AIMD, then SIMD. All vary less than TCP, and all vary more "
+        "at 15 Mbit/s. There the throughput of AIMD degrades significantly, IIAD and AIAD get less than a "
+        "fair share, and SIMD comes close to TCP.", claims.k5, _why_k5, about=where(experiment="smooth"),
+        cause=Cause.RULE),  # as K3
+    Sentence("K6", "Responsiveness (figure 18a)",
+        "the load doubles at 200 s: TCP answers first and varies most, IIAD last and varies least; AIMD and "
+        "SIMD are between and, against table 3, similar.", claims.k6, _why_k6,
+        about=where(experiment="load-doubles"), cause=Cause.RULE),  # as K3
+    Sentence("K7", "Aggressiveness (figure 18b)",
+        "half of the load goes at 200 s: TCP is the fastest to use the room, IIAD the slowest, SIMD faster "
+        "than AIMD.", claims.k7, _why_k7, about=where(experiment="load-halves"), cause=Cause.RULE),  # as K3
     Sentence(
         "K8",
         "Impulse response (figure 19, table 5)",
@@ -360,23 +319,12 @@ CLAIMS = [
         about=where(experiment="chain-2"),
         cause=Cause.SPREAD,
     ),
-    Sentence(
-        "K11",
-        "Closed forms (tables 2, 3, 5 and 6, figure 4c)",
+    Sentence("K11", "Closed forms (tables 2, 3, 5 and 6, figure 4c)",
         "smoothness, aggressiveness and responsiveness, T1, the difference then, and T2; SIMD(1/16) "
         "converges faster than AIMD(1/16) in most cases, and IIAD is slower than both in all.",
-        closed_forms.k11,
-        _why_k11,
-        about=None,
-    ),
-    Sentence(
-        "K12",
-        "Convergence of two users (section 4, appendix B)",
-        "with l = 1 or l = 1/(k+1) two users become fair; otherwise they do if the overshoot and three "
-        "times the undershoot stay below 2; SIMD's crossing of the efficiency line is fairer than AIMD's "
-        "if x1 + x2 > 1/3.",
-        closed_forms.k12,
-        _why_k12,
-        about=None,
-    ),
-]
+        closed_forms.k11, _why_k11, about=None),
+    Sentence("K12", "Convergence of two users (section 4, appendix B)",
+        "with l = 1 or l = 1/(k+1) two users become fair; otherwise they do if the overshoot and three times "
+        "the undershoot stay below 2; SIMD's crossing of the efficiency line is fairer than AIMD's if x1 + "
+        "x2 > 1/3.", closed_forms.k12, _why_k12, about=None),
+]  # fmt: skip

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from random import Random
 from typing import Any, NamedTuple
 
 from bentpipe.studies import design
-from bentpipe.studies.declared import read_variants
-from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
+from bentpipe.studies.design import Choices, Design, Keys, Origin, Reading, Replication, Variant, where
 from bentpipe.studies.study import Key
 
 #: Table 4: packets of 1000 bytes, and 500 bytes in section 6.3, headers included.
@@ -225,7 +224,89 @@ def _link(mbps: float, delay_s: float, queue: Mapping[str, Any]) -> dict[str, An
 
 BASE = SpectrumSetup()
 
-VARIANTS, READINGS, _ = read_variants(__file__, BASE)
+CUTS_RUNS = where(
+    experiment=("friendly", "share", "smooth", "load-doubles", "load-halves", "square", "chain-1", "chain-2")
+)
+IIAD_RUNS = where(
+    experiment=("smooth", "load-doubles", "load-halves", "square", "chain-1", "chain-2"), cc="iiad"
+)
+OWN_CUTS_RUNS = where(
+    experiment=("friendly", "share", "smooth", "load-doubles", "load-halves", "square", "chain-1", "chain-2"),
+    cc=("simd", "simd-8", "simd-4", "aiad"),
+)
+AIAD_RUNS = where(experiment=("share", "smooth", "square"), cc="aiad")
+LOSSY_RUNS = where(experiment=("friendly", "smooth", "square"))
+GROWTH_RUNS = where(
+    experiment=("friendly", "share", "square", "chain-1", "chain-2"), cc=("simd", "simd-8", "simd-4", "aiad")
+)
+SHARES_RUNS = where(experiment="share")
+FRIENDLY_RUNS = where(experiment="friendly")
+SLOW_RUNS = where(experiment=("share", "smooth"))
+LIMITS_RUNS = where(experiment=("square", "chain-1", "chain-2"))
+STEPS_RUNS = where(experiment=("load-doubles", "load-halves"))
+SQUARES_RUNS = where(experiment="square")
+CHAINS_RUNS = where(experiment=("chain-1", "chain-2"))
+
+#: The choices that are tried beside the base.
+VARIANTS = (
+    Variant("own-cuts", "a loss in slow start and the first loss cut as any other",
+        replace(BASE, ss_beta=0.0, halve_first=False), CUTS_RUNS, evidence=Origin.PAPER,
+        source="appendix E has one rule of decrease and no exception"),
+    Variant("real-cuts", "no cut to whole numbers", replace(BASE, whole=()), CUTS_RUNS,
+        source="ns-2 since 2006"),
+    Variant("iiad-real", "IIAD cut to fractions, too", replace(BASE, whole=("tcp", "aimd", "aimd-8")),
+        IIAD_RUNS, evidence=Origin.IMPLIED, source="sections 6.2.1 and 6.2.4: AIAD is as smooth as IIAD"),
+    Variant("whole-cuts", "SIMD and AIAD cut to whole numbers, too",
+        replace(BASE, whole=("tcp", "aimd", "aimd-8", "iiad", "simd", "simd-8", "simd-4", "aiad")),
+        OWN_CUTS_RUNS, evidence=Origin.DEFAULT,
+        source="TcpAgent::slowdown without precisionReduce_, ns-2's default until 2006"),
+    Variant("aiad-whole", "AIAD cut to whole numbers, too",
+        replace(BASE, whole=("tcp", "aimd", "aimd-8", "iiad", "aiad")), AIAD_RUNS, evidence=Origin.IMPLIED,
+        source="sections 6.2.1 and 6.2.4: AIAD is as smooth as IIAD"),
+    Variant("limited-transmit", "limited transmit", replace(BASE, limited_transmit=True), LOSSY_RUNS,
+        source="ns-2 since November 2001 (singledup_)"),
+    Variant("closed", "SIMD and AIAD by equation 1, not per ACK", replace(BASE, mode="closed"), GROWTH_RUNS,
+        evidence=Origin.PAPER, source="section 2"),
+    Variant("share-160s", "figures 8 to 13 from runs of 160 s", replace(BASE, share_s=160.0), SHARES_RUNS,
+        quick=True, source="shorter"),
+    Variant("min-rto-1s", "least timeout 1 s", replace(BASE, min_rto_s=1.0), LOSSY_RUNS,
+        source="RFC 2988, of 2000"),
+    Variant("newreno", "NewReno recovery", replace(BASE, recovery="newreno"), FRIENDLY_RUNS, quick=True,
+        evidence=Origin.PAPER,
+        source='section 6: "similar results for other mechanisms (e.g. Reno, newReno)"'),
+    Variant("reno", "Reno recovery", replace(BASE, recovery="reno"), FRIENDLY_RUNS, evidence=Origin.PAPER,
+        source='section 6: "similar results for other mechanisms (e.g. Reno, newReno)"'),
+    Variant("rtt-200ms", "figure 7 with round trips of 200 ms", replace(BASE, friendly_rtt_s=0.2),
+        FRIENDLY_RUNS, source="longer"),
+    Variant("slow-40ms", "15 Mbit/s with 40 ms of propagation", replace(BASE, slow_rtt_s=0.04), SLOW_RUNS,
+        evidence=Origin.IMPLIED, source="nearly 5 % lost at 15 Mbit/s, at the price of the 0.1 s"),
+    Variant("bdp-100ms", "limits of the queues by a round trip of 100 ms", replace(BASE, bdp_rtt_s=0.1),
+        LIMITS_RUNS, source="the measured one"),
+    Variant("step-30", "figure 18 with a link of 30 Mbit/s", replace(BASE, step_mbps=30.0), STEPS_RUNS,
+        source="the text gives no rate"),
+    Variant("square-drop-tail", "square wave over a drop-tail queue", replace(BASE, square_queue="drop-tail"),
+        SQUARES_RUNS, source="ns-2's queue"),
+    Variant("square-sack", "square wave with SACK", replace(BASE, square_recovery="sack"), SQUARES_RUNS,
+        quick=True, evidence=Origin.PAPER,
+        source='section 6.2.4: SACK "does not qualitatively change the conclusion"'),
+    Variant("square-90ms", "square wave with 90 ms of propagation", replace(BASE, square_rtt_s=0.09),
+        SQUARES_RUNS, source="longer"),
+    Variant("chain-50ms", "chain with 50 ms of propagation", replace(BASE, chain_rtt_s=0.05), CHAINS_RUNS,
+        source="shorter"),
+    Variant("chain-5.5", "middle link of 5.5 Mbit/s", replace(BASE, middle_mbps=5.5), CHAINS_RUNS,
+        source="below the 6 beside it"),
+    Variant("chain-far", "background with a hop of its own", replace(BASE, background_extra=1.0), CHAINS_RUNS,
+        source="an access link"),
+)  # fmt: skip
+
+#: The paper read as a whole.
+READINGS = (
+    Reading("as-printed", "one rule of decrease and equation 1", ("own-cuts", "closed")),
+    Reading("defensible", "IIAD cut to fractions, as AIAD, with which it varies alike", ("iiad-real",)),
+    Reading("congested",
+        "figures 14 to 17 with AIAD cut to whole numbers, as IIAD, and 40 ms of propagation at 15 Mbit/s",
+        ("aiad-whole", "slow-40ms"), where(experiment="smooth")),
+)  # fmt: skip
 
 #: The seed whose runs the figures of single runs draw.
 TRACE_SEED = 1

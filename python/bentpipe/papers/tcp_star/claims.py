@@ -353,70 +353,30 @@ def _why_s7(found: Findings) -> Reason:
 
 
 CLAIMS = [
-    Sentence(
-        "S1",
-        "Throughput under bit errors (figure 6)",
+    Sentence("S1", "Throughput under bit errors (figure 6)",
         "one flow: TCP-STAR has the highest throughput at every bit error rate below 1e-5, also at 0.",
-        _check_s1,
-        _why_s1,
-        about=where(part="loss"),
-    ),
-    Sentence(
-        "S2",
-        "Throughput at BER 1e-5 (figure 6)",
-        "timeouts are frequent and all four are almost equal; TCP-STAR is still the best.",
-        _check_s2,
-        _why_s2,
-        about=where(part="loss"),
-        cause=Cause.RULE,  # the addition of LWC between a timeout and ssthresh
-    ),
-    Sentence(
-        "S3",
-        "Start-up without errors (figure 7)",
-        "TCP-J, WestwoodBR and NewReno coincide and need slow start from 0 s to 8 s; TCP-STAR's window "
-        "grows quickly.",
-        _check_s3,
-        _why_s3,
-        about=where(part="startup"),
-    ),
-    Sentence(
-        "S4",
-        "Outage of the ACKs from 10 s to 12 s (figure 8)",
-        "TCP-STAR restarts at 13 s with the large window, by AEN, and is back at its throughput by 16 s; "
-        "the others retransmit needlessly, slow-start, and take long. Where ACKs are late, AEN improves "
-        "the throughput, too (section 4.2.2).",
-        _check_s4,
-        _why_s4,
-        about=where(part=("outage", "late")),
-    ),
-    Sentence(
-        "S5",
-        "Fairness with NewReno, BER 1e-8 (figure 9)",
+        _check_s1, _why_s1, about=where(part="loss")),
+    # the addition of LWC between a timeout and ssthresh
+    Sentence("S2", "Throughput at BER 1e-5 (figure 6)",
+        "timeouts are frequent and all four are almost equal; TCP-STAR is still the best.", _check_s2,
+        _why_s2, about=where(part="loss"), cause=Cause.RULE),
+    Sentence("S3", "Start-up without errors (figure 7)",
+        "TCP-J, WestwoodBR and NewReno coincide and need slow start from 0 s to 8 s; TCP-STAR's window grows "
+        "quickly.", _check_s3, _why_s3, about=where(part="startup")),
+    Sentence("S4", "Outage of the ACKs from 10 s to 12 s (figure 8)",
+        "TCP-STAR restarts at 13 s with the large window, by AEN, and is back at its throughput by 16 s; the "
+        "others retransmit needlessly, slow-start, and take long. Where ACKs are late, AEN improves the "
+        "throughput, too (section 4.2.2).", _check_s4, _why_s4, about=where(part=("outage", "late"))),
+    Sentence("S5", "Fairness with NewReno, BER 1e-8 (figure 9)",
         "Jain's index of N/2 flows of a protocol and N/2 of NewReno is best at N = 10, where there is no "
-        "congestion, and falls as N grows. TCP-STAR and TCP-J overlap, a little below WestwoodBR except "
-        "at N = 10.",
-        _check_s5,
-        _why_s5,
-        about=where(part="mixed"),
-        cause=Cause.RULE,  # WestwoodBR's thresholds
-    ),
-    Sentence(
-        "S6",
-        "Fairness with NewReno, BER 1e-6 (figure 10)",
+        "congestion, and falls as N grows. TCP-STAR and TCP-J overlap, a little below WestwoodBR except at N "
+        "= 10.", _check_s5, _why_s5, about=where(part="mixed"), cause=Cause.RULE),  # WestwoodBR's thresholds
+    Sentence("S6", "Fairness with NewReno, BER 1e-6 (figure 10)",
         "at N = 10 the index is lower than at 1e-8 although there is no congestion, and that at 1e-7 lies "
-        "between (footnote); TCP-STAR and TCP-J overlap, a little below WestwoodBR.",
-        _check_s6,
-        _why_s6,
-        about=where(part="mixed"),
-    ),
-    Sentence(
-        "S7",
-        "Fairness among themselves, BER 1e-6 (figure 11)",
-        "flows of one protocol keep the better fairness even if N grows, and the index is almost equal "
-        "for TCP-STAR, TCP-J and WestwoodBR.",
-        _check_s7,
-        _why_s7,
-        about=where(part=("same", "mixed")),
-        cause=Cause.RULE,  # as S5
-    ),
-]
+        "between (footnote); TCP-STAR and TCP-J overlap, a little below WestwoodBR.", _check_s6, _why_s6,
+        about=where(part="mixed")),
+    Sentence("S7", "Fairness among themselves, BER 1e-6 (figure 11)",
+        "flows of one protocol keep the better fairness even if N grows, and the index is almost equal for "
+        "TCP-STAR, TCP-J and WestwoodBR.", _check_s7, _why_s7, about=where(part=("same", "mixed")),
+        cause=Cause.RULE),  # as S5
+]  # fmt: skip

@@ -259,76 +259,37 @@ NUMBERS = Numbers(
     "TCP-STAR's restart, s (S4); differences of Jain's index with NewReno at 1e-8, mean over N = 20 to 50 "
     "(S5)",
     [
-        Number("margin at BER 0", "S1", 0),
-        Number("margin at BER 1e-8", "S1", 1),
-        Number("margin at BER 1e-7", "S1", 2),
-        Number("margin at BER 1e-6", "S1", 3),
-        Number("NewReno full after", "S3", 0),
-        Number("STAR's data again at", "S4", 0),
-        Number("J, STAR - TCP-J", "S5", -4),
-        Number("J, BR - STAR", "S5", -3),
+        Number("margin at BER 0", "S1", 0), Number("margin at BER 1e-8", "S1", 1),
+        Number("margin at BER 1e-7", "S1", 2), Number("margin at BER 1e-6", "S1", 3),
+        Number("NewReno full after", "S3", 0), Number("STAR's data again at", "S4", 0),
+        Number("J, STAR - TCP-J", "S5", -4), Number("J, BR - STAR", "S5", -3),
     ],
     with_paper=False,
-)
+)  # fmt: skip
 
 PLACES = (
-    Place(
-        "1",
-        "CWS, the window after a loss (pseudo code)",
-        why="the rule is the controller star; its tests repeat it",
-    ),
-    Place(
-        "2",
-        "windows of TCP-STAR by LWC and of TCP-Reno (a sketch)",
-        partial(congestion_windows, name="figure-2", part="startup"),
-        needs=where(part="startup"),
-    ),
-    Place(
-        "3", "TCP-Reno's window (pseudo code)", why="the rule is the controller reno; figure 2 has its window"
-    ),
-    Place(
-        "4",
-        "AEN after a loss of data (a) and of ACKs (b) (a sketch)",
-        partial(congestion_windows, name="figure-4", part="outage"),
-        needs=where(part=("outage", "late")),
-    ),
-    Place(
-        "5",
-        "the topology of the simulations",
-        why="a sender, a satellite link and a receiver; rates and delays are in table 1",
-    ),
+    Place("1", "CWS, the window after a loss (pseudo code)",
+        why="the rule is the controller star; its tests repeat it"),
+    Place("2", "windows of TCP-STAR by LWC and of TCP-Reno (a sketch)",
+        partial(congestion_windows, name="figure-2", part="startup"), needs=where(part="startup")),
+    Place("3", "TCP-Reno's window (pseudo code)",
+        why="the rule is the controller reno; figure 2 has its window"),
+    Place("4", "AEN after a loss of data (a) and of ACKs (b) (a sketch)",
+        partial(congestion_windows, name="figure-4", part="outage"), needs=where(part=("outage", "late"))),
+    Place("5", "the topology of the simulations",
+        why="a sender, a satellite link and a receiver; rates and delays are in table 1"),
     Place("6", "throughput over the bit error rate", throughput, ("S1", "S2"), where(part="loss")),
     Place("7", "sending windows without errors", startup, ("S3",), where(part="startup")),
     Place("8", "throughput around an outage of the ACKs", outage, ("S4",), where(part=("outage", "late"))),
-    Place(
-        "9",
-        "fairness beside NewReno, BER 1e-8",
-        partial(fairness, name="figure-9", part="mixed", ber=1e-08),
-        ("S5",),
-        where(part="mixed"),
-    ),
-    Place(
-        "10",
-        "fairness beside NewReno, BER 1e-6",
-        partial(fairness, name="figure-10", part="mixed", ber=1e-06),
-        ("S6",),
-        where(part="mixed"),
-    ),
-    Place(
-        "11",
-        "fairness among themselves",
-        partial(fairness, name="figure-11", part="same", ber=1e-06),
-        ("S7",),
-        where(part=("same", "mixed"), ber=1e-06),
-    ),
-    Place(
-        "1",
-        "parameters of the simulations",
-        table=parameters,
-        needs=where(part="mixed", ber=1e-08, n=10),
-        kind=PlaceKind.TABLE,
-    ),
-)
+    Place("9", "fairness beside NewReno, BER 1e-8",
+        partial(fairness, name="figure-9", part="mixed", ber=1e-08), ("S5",), where(part="mixed")),
+    Place("10", "fairness beside NewReno, BER 1e-6",
+        partial(fairness, name="figure-10", part="mixed", ber=1e-06), ("S6",), where(part="mixed")),
+    Place("11", "fairness among themselves", partial(fairness, name="figure-11", part="same", ber=1e-06),
+        ("S7",), where(part=("same", "mixed"), ber=1e-06)),
+    Place("1", "parameters of the simulations", table=parameters, needs=where(part="mixed", ber=1e-08, n=10),
+        kind=PlaceKind.TABLE),
+)  # fmt: skip
 
 build = Assembly(
     DESIGN,

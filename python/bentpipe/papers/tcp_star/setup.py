@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 from bentpipe.studies import design
-from bentpipe.studies.declared import read_variants
-from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant, base_and_variants, where
+from bentpipe.studies.design import (
+    Choices,
+    Design,
+    Keys,
+    Origin,
+    Reading,
+    Replication,
+    Variant,
+    base_and_variants,
+    where,
+)
 
 #: The protocols compared, in the order of the paper; "reno" is Reno's window with RFC 6582 recovery, NewReno.
 ALGORITHMS = ("star", "tcp-j", "westwood-br", "reno")
@@ -139,7 +148,63 @@ class TcpStarSetup(Choices):
 BASE = TcpStarSetup()
 #: TCP-STAR that slow-starts after a timeout to ssthresh without its estimate.
 SLOW_STARTS = BASE.changed(options={"star": {"after_timeout": "slow-start"}})
-VARIANTS, READINGS, _ = read_variants(__file__, BASE)
+ALONE = where(part=("loss", "startup", "outage", "late"))
+SHARED = where(part=("mixed", "same"))
+LOSSY = where(part=("loss", "outage", "late", "mixed", "same"))
+LONG = where(part=("loss", "mixed", "same"))
+
+#: The choices that are tried beside the base.
+VARIANTS = (
+    Variant("newreno", "NewReno recovery for all", replace(BASE, recovery="newreno"), quick=True,
+        evidence=Origin.PAPER,
+        source="a hint: section 3.3 speaks of 'the normal action of TCP-Reno receiver', which sends no SACK"),
+    Variant("reno", "Reno recovery for TCP-STAR, TCP-J and WestwoodBR", replace(BASE, recovery="reno")),
+    Variant("newreno-option-1",
+        "NewReno doubles from what is in flight at the end of a recovery (RFC 6582, option 1)",
+        replace(BASE, newreno_exit="flight-size")),
+    Variant("sack", "SACK for NewReno too", replace(BASE, reno_recovery="sack")),
+    Variant("no-delayed-ack", "no delayed ACK", replace(BASE, delayed_ack=False), quick=True),
+    Variant("initial-1", "initial window 1", replace(BASE, initial_window=1), ALONE),
+    Variant("initial-10", "initial window 10", replace(BASE, initial_window=10), ALONE),
+    Variant("byte-counting", "growth counts bytes (RFC 3465)", replace(BASE, byte_counting=True)),
+    Variant("wire-1500", "1500 bytes on the wire (1448 of data)", replace(BASE, segment_bytes=1500),
+        quick=True, evidence=Origin.PAPER, source="table 1 read without headers: 'data segment size 1448'"),
+    Variant("queue-64", "64 segments in the link's queue, sockets 432",
+        replace(BASE, shared_sockets=432, queue=64, shared_queue=64), quick=True, evidence=Origin.PAPER,
+        source="table 1: buffer size 64, read as the link's queue"),
+    Variant("both-64", "64 segments in the link's queue and in the sockets of flows that share",
+        replace(BASE, shared_queue=64), SHARED),
+    Variant("sockets-864", "sockets of 864 segments (2 BDP)", replace(BASE, sockets=864), ALONE),
+    Variant("min-rto-200ms", "least RTO 0.2 s", replace(BASE, min_rto_s=0.2)),
+    Variant("min-rto-2s", "least RTO 2 s", replace(BASE, min_rto_s=2.0), quick=True, evidence=Origin.IMPLIED,
+        source="figure 8: a restart at 13 s by an answered probe, which leaves at 11 s + RTO - 0.5 s"),
+    Variant("tick-500ms", "timer granularity 0.5 s", replace(BASE, granularity_s=0.5)),
+    Variant("bw-reset", "a timeout resets TCP-STAR's estimate",
+        BASE.tuned("star", {"bw_at_timeout": "reset"}), LOSSY, quick=True),
+    Variant("slow-start", "after a timeout TCP-STAR slow-starts to ssthresh without the estimate",
+        BASE.tuned("star", {"after_timeout": "slow-start"}), LOSSY, quick=True, evidence=Origin.PAPER,
+        source="section 4.2.1: nearly equal because a timeout sets one segment; section 3.3 (I)"),
+    Variant("no-aen", "TCP-STAR without AEN", replace(BASE, aen=False), LOSSY, quick=True),
+    Variant("ack-errors", "bit errors hit ACKs too", replace(BASE, ack_errors=True), LOSSY),
+    Variant("j-raise", "TCP-J goes up to its estimate at a loss", BASE.tuned("tcp-j", {"raise": True}),
+        LOSSY),
+    Variant("br-always", "WestwoodBR repeats all after any error",
+        BASE.tuned("westwood-br", {"repeat": "always"}), LOSSY),
+    Variant("br-keep", "WestwoodBR keeps its window at an error's timeout",
+        BASE.tuned("westwood-br", {"keep_w_on_rto": True}), LOSSY),
+    Variant("short", "runs of 30 s", replace(BASE, longer=0.3), LONG),
+    Variant("long", "runs of 300 s", replace(BASE, longer=3.0), LONG),
+)  # fmt: skip
+
+#: The paper read as a whole.
+READINGS = (
+    Reading("as-printed", "as printed: a TCP-Reno receiver, so NewReno recovery for all", ("newreno",)),
+    Reading("defensible",
+        "TCP-Reno receivers, the RTO that figure 8 implies, and one segment and slow start after a timeout",
+        ("newreno", "min-rto-2s", "slow-start")),
+    Reading("slow-timer", "for S1 to S4: NewReno recovery for all, least RTO 2 s, timer granularity 0.5 s",
+        ("newreno", "min-rto-2s", "tick-500ms")),
+)  # fmt: skip
 #: Least RTOs tried in figure 8's scenario, s.
 RTOS = (0.2, 0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
 

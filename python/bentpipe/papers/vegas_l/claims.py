@@ -345,56 +345,25 @@ def _why_v6(found: Findings) -> Reason:
 
 
 CLAIMS = [
-    Sentence(
-        "V1",
-        "Window, low error rate (figure 4a)",
-        "all windows are alike for the first 150 s; then Vegas-L grows steadily, with little fluctuation, "
-        "to a steady 350 packets, 200 % above Vegas and above Vegas-A and Veno.",
-        _check_v1,
-        _why_v1,
-        cause=Cause.CONTRADICTION,  # 350 packets at 2.9 Mbit/s need a round trip that no printed path has
-    ),
-    Sentence(
-        "V2",
-        "Throughput, low error rate (figure 5a)",
-        "Vegas gets 1.1 Mbit/s and Vegas-L 2.9 Mbit/s, the most; Vegas-A and Veno lie between; NewReno "
-        "gets 3.2 Mbit/s against Vegas and 1.5 Mbit/s against Vegas-L.",
-        _check_v2,
-        _why_v2,
-        cause=Cause.PARAMETER,  # the queue
-    ),
-    Sentence(
-        "V3",
-        "Fairness, low error rate (figure 6a)",
-        "Jain's index is 0.8074 for Vegas, the lowest, and 0.9994 for Veno.",
-        _check_v3,
-        _why_v3,
-        cause=Cause.PARAMETER,  # where flow 2 ends
-    ),
-    Sentence(
-        "V4",
-        "Window, high error rate (figure 4b)",
-        "windows are much smaller than at the low error rate and fluctuate more densely; those of "
-        "Vegas-L, Vegas and Veno are alike, and Vegas-A's is below them.",
-        _check_v4,
-        _why_v4,
-        cause=Cause.CONTRADICTION,  # figure 1 cannot put Vegas-A below Vegas
-    ),
-    Sentence(
-        "V5",
-        "Throughput, high error rate (figure 5b)",
+    Sentence("V1", "Window, low error rate (figure 4a)",
+        "all windows are alike for the first 150 s; then Vegas-L grows steadily, with little fluctuation, to "
+        "a steady 350 packets, 200 % above Vegas and above Vegas-A and Veno.", _check_v1, _why_v1,
+        cause=Cause.CONTRADICTION),  # 350 packets at 2.9 Mbit/s need a round trip that no printed path has
+    Sentence("V2", "Throughput, low error rate (figure 5a)",
+        "Vegas gets 1.1 Mbit/s and Vegas-L 2.9 Mbit/s, the most; Vegas-A and Veno lie between; NewReno gets "
+        "3.2 Mbit/s against Vegas and 1.5 Mbit/s against Vegas-L.", _check_v2, _why_v2,
+        cause=Cause.PARAMETER),  # the queue
+    Sentence("V3", "Fairness, low error rate (figure 6a)",
+        "Jain's index is 0.8074 for Vegas, the lowest, and 0.9994 for Veno.", _check_v3, _why_v3,
+        cause=Cause.PARAMETER),  # where flow 2 ends
+    Sentence("V4", "Window, high error rate (figure 4b)",
+        "windows are much smaller than at the low error rate and fluctuate more densely; those of Vegas-L, "
+        "Vegas and Veno are alike, and Vegas-A's is below them.", _check_v4, _why_v4,
+        cause=Cause.CONTRADICTION),  # figure 1 cannot put Vegas-A below Vegas
+    Sentence("V5", "Throughput, high error rate (figure 5b)",
         "Veno gets the most, then Vegas and Vegas-L, Vegas-A the least; NewReno always gets about 0.5 "
-        "Mbit/s.",
-        _check_v5,
-        _why_v5,
-        cause=Cause.CONTRADICTION,  # as V4
-    ),
-    Sentence(
-        "V6",
-        "Fairness, high error rate (figure 6b)",
-        "Vegas and Vegas-L tie for the best, then Veno; Vegas-A is the worst.",
-        _check_v6,
-        _why_v6,
-        cause=Cause.CONTRADICTION,  # as V4
-    ),
-]
+        "Mbit/s.", _check_v5, _why_v5, cause=Cause.CONTRADICTION),  # as V4
+    Sentence("V6", "Fairness, high error rate (figure 6b)",
+        "Vegas and Vegas-L tie for the best, then Veno; Vegas-A is the worst.", _check_v6, _why_v6,
+        cause=Cause.CONTRADICTION),  # as V4
+]  # fmt: skip

@@ -275,35 +275,22 @@ def setup_section(base: pl.DataFrame) -> Section:
 NUMBERS = Numbers(
     "Means of the quantities for which the paper prints a number (packets, Mbit/s)",
     [
-        Number("cwnd of Vegas-L", "V1", 0),
-        Number("over Vegas", "V1", 1),
-        Number("Vegas", "V2", 1),
-        Number("Vegas-L", "V2", 0),
-        Number("NewReno, Vegas", "V2", 3),
-        Number("NewReno, Vegas-L", "V2", 2),
-        Number("J Vegas", "V3", 0),
-        Number("J Veno", "V3", 1),
-        Number("NewReno, high PER", "V5", 0),
+        Number("cwnd of Vegas-L", "V1", 0), Number("over Vegas", "V1", 1), Number("Vegas", "V2", 1),
+        Number("Vegas-L", "V2", 0), Number("NewReno, Vegas", "V2", 3), Number("NewReno, Vegas-L", "V2", 2),
+        Number("J Vegas", "V3", 0), Number("J Veno", "V3", 1), Number("NewReno, high PER", "V5", 0),
     ],
-)
+)  # fmt: skip
 
 PLACES = (
-    Place(
-        "1",
-        "the algorithm of Vegas-A (pseudo code)",
-        claims=("V4",),
-        why="the rule is the controller vegas-a; the reason of V4 is a proof about its lines",
-    ),
-    Place(
-        "2",
-        "the algorithm of Vegas-L (pseudo code)",
-        why="the rule is the controller vegas-l; its tests repeat it",
-    ),
+    Place("1", "the algorithm of Vegas-A (pseudo code)", claims=("V4",),
+        why="the rule is the controller vegas-a; the reason of V4 is a proof about its lines"),
+    Place("2", "the algorithm of Vegas-L (pseudo code)",
+        why="the rule is the controller vegas-l; its tests repeat it"),
     Place("3", "the topology of the satellite network", topology),
     Place("4", "windows at two packet error rates", windows, ("V1", "V4"), Where()),
     Place("5", "throughput at two packet error rates", throughput, ("V2", "V5"), Where()),
     Place("6", "fairness at two packet error rates", fairness, ("V3", "V6"), Where()),
-)
+)  # fmt: skip
 
 build = Assembly(
     DESIGN,

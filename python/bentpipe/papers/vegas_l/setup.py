@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Literal
 
 from bentpipe.studies import design
-from bentpipe.studies.declared import read_variants
-from bentpipe.studies.design import Choices, Design, Keys, Replication
+from bentpipe.studies.design import Choices, Design, Keys, Origin, Reading, Replication, Variant
 
 #: The algorithms of flow 1, in the order of the paper's figures.
 ALGORITHMS = ("vegas", "vegas-a", "veno", "vegas-l")
@@ -208,7 +207,76 @@ def _geo(longitude: float) -> dict[str, Any]:
 
 BASE = VegasLSetup()
 
-VARIANTS, READINGS, _ = read_variants(__file__, BASE)
+#: The choices that are tried beside the base.
+VARIANTS = (
+    Variant("washington-as-printed", "flow 2 to the printed 28.9N 77E, near New Delhi",
+        replace(BASE, destination="washington-as-printed"), quick=True, evidence=Origin.PAPER,
+        source="section IV-A prints these coordinates and names Washington"),
+    Variant("two-satellites", "both flows by two satellites with a link between them",
+        replace(BASE, hops=(2, 2), between="satellites"), quick=True, evidence=Origin.IMPLIED,
+        source="350 packets at 2.9 Mbit/s are a round trip of 0.99 s"),
+    Variant("two-satellites-flow-1", "flow 1 by two satellites with a link between them",
+        replace(BASE, hops=(2, 1), between="satellites"), evidence=Origin.IMPLIED,
+        source="350 packets at 2.9 Mbit/s are a round trip of 0.99 s; NewReno's 0.5 Mbit/s at 1e-3 one of "
+        "0.63 s at most"),
+    Variant("two-hops", "both flows by two hops, with a relay station between the satellites",
+        replace(BASE, hops=(2, 2)), evidence=Origin.IMPLIED,
+        source="350 packets at 2.9 Mbit/s are a round trip of 0.99 s"),
+    Variant("no-acks", "ACKs do not share the downlink", replace(BASE, acks_share=False), quick=True),
+    Variant("satellite-95W", "satellite at 95W for every seed", replace(BASE, satellite=(-95.0, -95.0)),
+        evidence=Origin.DEFAULT, source="the GEO satellite of ns-2's example sat-repeater.tcl"),
+    Variant("satellite-pacific", "satellite over the Pacific (180 to 135W), between Beijing and New York",
+        replace(BASE, satellite=(-180.0, -135.0))),
+    Variant("satellite-americas", "satellite over the Americas (115W to 70W), above the receivers",
+        replace(BASE, satellite=(-115.0, -70.0))),
+    Variant("satellite-anywhere", "satellite at any longitude", replace(BASE, satellite=(-180.0, 180.0)),
+        quick=True),
+    Variant("buffer-25", "buffer 25 packets", replace(BASE, buffer_packets=25)),
+    Variant("buffer-40", "buffer 40 packets", replace(BASE, buffer_packets=40), evidence=Origin.FITTED),
+    Variant("buffer-100", "buffer 100 packets", replace(BASE, buffer_packets=100)),
+    Variant("buffer-300", "buffer 300 packets (1 BDP)", replace(BASE, buffer_packets=300)),
+    Variant("line-15-scaled", "Vegas-L's cases scale line 15 of figure 1 as well",
+        BASE.tuned("vegas-l", {"line_15": "scaled"}), quick=True,
+        source="they would then scale every step up; line 15 does not have their condition"),
+    Variant("ns2-diff",
+        "Diff as in ns-2's Vegas: a whole number, and equal to alpha or beta counts as between them",
+        BASE.tuned("vegas-a vegas-l", {"equal_diff": "inside", "diff": "rounded"}), quick=True,
+        evidence=Origin.DEFAULT, source="ns-2.35 tcp/tcp-vegas.cc, on which Vegas-A builds"),
+    Variant("rounded-diff", "Vegas-A and Vegas-L round Diff, and Diff equal to alpha or beta changes nothing",
+        BASE.tuned("vegas-a vegas-l", {"diff": "rounded"}), evidence=Origin.DEFAULT,
+        source="ns-2.35 tcp/tcp-vegas.cc, on which Vegas-A builds"),
+    Variant("alpha-kept", "Vegas-A and Vegas-L keep alpha at a timeout",
+        BASE.tuned("vegas-a vegas-l", {"alpha_at_timeout": "keep"}), evidence=Origin.PAPER,
+        source="figures 1 and 2 change alpha nowhere else"),
+    Variant("reading-a", "Vegas-L's cases replace Vegas-A's steps (reading A)",
+        BASE.tuned("vegas-l", {"reading": "A"}), evidence=Origin.PAPER,
+        source="figure 2 to the letter, without figure 1"),
+    Variant("a1-dec", "Vegas-A and Vegas-L step down on delay at alpha = 1 too",
+        BASE.tuned("vegas-a vegas-l", {"a1_dec": True})),
+    Variant("veno-round", "Veno judges by the smallest RTT of the last round trip",
+        BASE.tuned("veno", {"rtt": "round"}), quick=True,
+        source="the paper of Veno; ns-2's only Veno takes that of the latest ACK"),
+    Variant("newreno", "flow 1 recovers as NewReno does", replace(BASE, recovery="newreno")),
+    Variant("newreno-option-1", "NewReno ends a recovery by option 1 of RFC 6582",
+        replace(BASE, newreno_exit="flight-size")),
+    Variant("equal-sizes", "packets of one size, 1080 bytes on the wire", replace(BASE, without_header=())),
+    Variant("no-link-header", "no link-layer header", replace(BASE, link_bytes=0)),
+    Variant("loss-data", "no ACK lost at random", replace(BASE, lossy="data")),
+    Variant("loss-every-link", "packets lost on the uplinks too", replace(BASE, lossy="every")),
+)  # fmt: skip
+
+#: The paper read as a whole.
+READINGS = (
+    Reading("as-printed", "as printed: flow 2 to 28.9N 77E; alpha kept at a timeout",
+        ("washington-as-printed", "alpha-kept"), quick=True),
+    Reading("implied", "by its own numbers: flow 1 by two linked satellites, flow 2 by one to 28.9N 77E",
+        ("washington-as-printed", "two-satellites-flow-1")),
+    Reading("physical",
+        "a path that light can take: both flows by two linked satellites in view of their stations",
+        ("two-satellites",), quick=True),
+    Reading("defensible", "Diff as in ns-2's Vegas", ("ns2-diff",), quick=True),
+    Reading("fitted", "fitted: Diff as in ns-2's Vegas, a buffer of 40 packets", ("ns2-diff", "buffer-40")),
+)  # fmt: skip
 
 #: The seed whose windows figure 4 draws.
 TRACE_SEED = 1
