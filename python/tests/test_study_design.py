@@ -36,6 +36,7 @@ DESIGN = Design(
     {"quick": design.Size(3, 2), "full": design.Size(5, 2)},
     points,
     scenario,
+    measure=lambda *_: {},
     note="Seeds 1 to {size.seeds}.",
     keeps=lambda keys, seed: seed == 1 and keys["cc"] == "reno",
 )

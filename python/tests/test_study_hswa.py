@@ -12,7 +12,7 @@ from repeated import same_again
 
 from bentpipe import _core, studies
 from bentpipe.papers.hswa import claims, setup
-from bentpipe.papers.hswa.measure import Growth, growths, increment, line, throughput
+from bentpipe.papers.hswa.setup import Growth, growths, increment, line, throughput
 from bentpipe.studies.judge import evaluate
 from bentpipe.studies.study import Case
 from bentpipe.sweeps.execution import trace_frame

@@ -44,6 +44,7 @@ def made(*readings, only_joint=(GAIN,), **more):
         {"quick": design.Size(3, 2), "full": design.Size(5, 2)},
         points,
         lambda of, **keys: {**scenario(of, **keys), "window": of.setup.window},
+        measure=lambda *_: {},
         note="",
         keeps=lambda keys, seed: False,
         readings=readings,

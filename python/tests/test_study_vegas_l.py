@@ -8,7 +8,7 @@ from repeated import same_again
 
 from bentpipe import _core, studies
 from bentpipe.papers.vegas_l import claims, setup
-from bentpipe.papers.vegas_l.measure import measure
+from bentpipe.papers.vegas_l.setup import measure
 from bentpipe.studies.judge import evaluate
 from bentpipe.studies.study import Case
 

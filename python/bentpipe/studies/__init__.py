@@ -34,20 +34,20 @@ def paper(package: str) -> Study:
 
     ``words.md`` there has a title, a citation (authors, title, year, and the sections and figures that are
     repeated) and a summary (the runs and the claims of the paper). The module ``setup`` has a ``DESIGN``,
-    ``measure`` a function of its name, ``figures`` an `Assembly` called ``build``.
+    ``figures`` an `Assembly` called ``build``.
     """
     from bentpipe.studies.study import Loaded, Study
     from bentpipe.studies.words import Words
 
-    measure = importlib.import_module(f"{package}.measure")
-    words = Words.beside(measure.__file__ or "")
+    setup = importlib.import_module(f"{package}.setup")
+    words = Words.beside(setup.__file__ or "")
     return Study(
         name=package.rpartition(".")[2].replace("_", "-"),
         title=words.text("Title"),
         citation=words.text("Citation"),
         summary=words.text("Summary"),
         plan=Loaded(f"{package}.setup", "DESIGN.plan"),
-        measure=measure.measure,
+        measure=setup.DESIGN.measure,
         report=Loaded(f"{package}.figures", "build"),
         places=Loaded(f"{package}.figures", "build.places"),
     )

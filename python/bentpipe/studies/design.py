@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from bentpipe.studies.study import Case, Key, StudyPlan
+from bentpipe.studies.study import Case, Key, Measures, StudyPlan
 
 if TYPE_CHECKING:
     import polars as pl
@@ -214,6 +214,8 @@ class Design(Generic[S, Z]):
     sizes: Mapping[str, Z]
     points: Callable[[Replication[S, Z]], Iterable[Keys]]
     scenario: Callable[..., Mapping[str, Any]]
+    #: The scalars of one run: of its case, its result (the object of ``bentpipe run --json``) and its trace.
+    measure: Callable[[Case, Mapping[str, Any], pl.DataFrame | None], Measures]
     #: The text of the page about seeds; ``{size.seeds}`` is replaced by a number of the size.
     note: str
     #: ``keeps(keys, seed)``: whether the trace of this run of the base is drawn.

@@ -13,6 +13,7 @@ from bentpipe.studies.claim import above, number
 from bentpipe.studies.design import Choices, Design, Origin, Reading, Variant, Where, where
 from bentpipe.studies.judge import Sentence, column
 from bentpipe.studies.places import Place
+from toy_study.measure import counted
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ DESIGN = Design(
     {"quick": design.Size(3, 2), "full": design.Size(4, 2)},
     points,
     scenario,
+    measure=counted,
     note="Seeds 1 to {size.seeds}.",
     keeps=lambda keys, seed: False,
     readings=(Reading("fitted", "what a search found", ("rate-3", "thrice"), quick=True),),

@@ -1,4 +1,4 @@
-"""The claims of the A-LIAD paper, A1 to A10, as checks on measured runs."""
+"""The claims of the A-LIAD paper, A1 to A10, with their checks and reasons."""
 
 from __future__ import annotations
 

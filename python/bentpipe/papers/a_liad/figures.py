@@ -1,4 +1,4 @@
-"""Figures 1 and 5 to 13 of the A-LIAD paper and the curve of alpha, and tables of the runs."""
+"""Figures 1 and 5 to 13 of the A-LIAD paper, the curve of alpha, and its page."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from matplotlib.patches import Patch
 from bentpipe.analysis import a_liad as analysis
 from bentpipe.papers.a_liad import claims, setup
 from bentpipe.papers.a_liad.claims import LABELS, values
-from bentpipe.papers.a_liad.measure import CUT, ELAPSED_S
 from bentpipe.papers.a_liad.setup import (
     ALGORITHMS,
     BASE,
     BDP,
+    CUT,
     DESIGN,
+    ELAPSED_S,
     GEO_S,
     HIGH,
     INTRA_S,

@@ -1,4 +1,4 @@
-"""The claims of the HSWA-TCP paper, H1 to H7, as checks on measured runs."""
+"""The claims of the HSWA-TCP paper, H1 to H7, with their checks and reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures 1, 3 and 4 of the HSWA-TCP paper, drawn from our runs, and tables of the runs."""
+"""Figures 1, 3 and 4 of the HSWA-TCP paper, drawn from our runs, and its page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The claims of the spectrum paper, K1 to K12, as checks on closed forms and on measured runs."""
+"""The claims of the spectrum paper that runs judge, K2 to K10, as checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bentpipe.analysis import convergence_time
 from bentpipe.papers.spectrum import closed_forms
 from bentpipe.papers.spectrum.closed_forms import TABLE_5, TABLE_6
 from bentpipe.papers.spectrum.measure import EPSILON
-from bentpipe.papers.spectrum.setup import CHAIN, FIVE, LABELS, QUEUES, SMOOTH
+from bentpipe.papers.spectrum.scenarios import CHAIN, FIVE, LABELS, QUEUES, SMOOTH
 from bentpipe.studies.claim import (
     Check,
     Tolerance,

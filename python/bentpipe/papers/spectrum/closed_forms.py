@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 from bentpipe.analysis import convergence, convergence_time, spectrum, tradeoffs
 from bentpipe.papers.spectrum.measure import EPSILON
-from bentpipe.papers.spectrum.setup import BETA, SUBTRACT
+from bentpipe.papers.spectrum.scenarios import BETA, SUBTRACT
 from bentpipe.studies.claim import Check, Tolerance, above, alike, number, ratio_at_least
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from bentpipe.analysis import convergence, convergence_time, spectrum, tradeoffs
-from bentpipe.papers.spectrum import closed_forms, setup
-from bentpipe.papers.spectrum.setup import BETA, LABELS, SUBTRACT
+from bentpipe.papers.spectrum import closed_forms, scenarios
+from bentpipe.papers.spectrum.scenarios import BETA, LABELS, SUBTRACT
 from bentpipe.studies import draw
 from bentpipe.studies.judge import Findings
 from bentpipe.studies.study import Figure
@@ -28,7 +28,7 @@ MOST, SPAN = 100.0, 80.0
 WINDOW = 20.0
 #: A start of figure 4a, shares of the two users, and one of figure 4b, windows of 100 packets in all.
 START, WINDOWS, TOTAL, EPOCHS = (0.15, 0.45), (15.0, 50.0), 100.0, 25
-LOOKS = {name: draw.look(of.cc, label=of.label) for name, of in setup.ALGORITHMS.items()}
+LOOKS = {name: draw.look(of.cc, label=of.label) for name, of in scenarios.ALGORITHMS.items()}
 COLOURS = {name: look["color"] for name, look in LOOKS.items()}
 #: Options of intervals: thin.
 THIN: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.5}

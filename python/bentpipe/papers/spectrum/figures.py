@@ -13,12 +13,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from bentpipe.analysis.traces import columns, cuts
-from bentpipe.papers.spectrum import claims, closed_forms, curves, measure, setup, tables
+from bentpipe.papers.spectrum import claims, closed_forms, curves, measure, scenarios, setup, tables
 from bentpipe.papers.spectrum.closed_forms import TABLE_6
 from bentpipe.papers.spectrum.curves import COLOURS, LOOKS, THIN, line
 from bentpipe.papers.spectrum.measure import AHEAD_S, LAST_S, SHORT_S, STRETCH_S, rates
 from bentpipe.papers.spectrum.reasons import CLAIMS, fares
-from bentpipe.papers.spectrum.setup import CHAIN, FIVE, FRIENDLY, LABELS, QUEUES, SMOOTH
+from bentpipe.papers.spectrum.scenarios import CHAIN, FIVE, FRIENDLY, LABELS, QUEUES, SMOOTH
 from bentpipe.papers.spectrum.tables import said
 from bentpipe.studies import draw
 from bentpipe.studies.assembly import Assembly, Explanation
@@ -66,8 +66,8 @@ def friendliness(found: Findings) -> Figure:
         fig,
         pl.DataFrame(rows),
         rounds=found.plan.settings["rounds"],
-        longer=setup.LONGER,
-        often=setup.OFTEN_LOST,
+        longer=scenarios.LONGER,
+        often=scenarios.OFTEN_LOST,
         seeds=found.seeds,
     )
 
@@ -261,7 +261,10 @@ def impulse(found: Findings) -> Figure:
         rows.append(_window(ax, *_thinned(t[part], cwnd[part], 0.1), cc, {"control": LABELS[cc]}))
         for i in range(1, 4):
             ax.axvspan(
-                i * 2 * setup.SQUARE_HALF_S, (2 * i + 1) * setup.SQUARE_HALF_S, color="#eeeeee", zorder=0
+                i * 2 * scenarios.SQUARE_HALF_S,
+                (2 * i + 1) * scenarios.SQUARE_HALF_S,
+                color="#eeeeee",
+                zorder=0,
             )
         draw.panel_title(ax, LABELS[cc])
         ax.set_ylabel("cwnd (packets)")

@@ -1,4 +1,4 @@
-"""Reasons why claims of the spectrum paper do or do not reproduce, and reasons for its set-up."""
+"""The claims of the spectrum paper, each with its checks and the reason why it does or does not reproduce."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import polars as pl
 from bentpipe.analysis import convergence
 from bentpipe.papers.spectrum import claims, closed_forms
 from bentpipe.papers.spectrum.closed_forms import TABLE_5, TABLE_6
-from bentpipe.papers.spectrum.setup import CHAIN, FIVE, LABELS, QUEUES, SMOOTH, SUBTRACT
+from bentpipe.papers.spectrum.scenarios import CHAIN, FIVE, LABELS, QUEUES, SMOOTH, SUBTRACT
 from bentpipe.studies.claim import Cause, Claim, interval
 from bentpipe.studies.design import where
 from bentpipe.studies.judge import Findings, Reason, Sensitivity, Sentence, column

@@ -8,9 +8,9 @@ from statistics import fmean
 import numpy as np
 
 from bentpipe.analysis import tradeoffs
-from bentpipe.papers.spectrum import claims, closed_forms, setup
+from bentpipe.papers.spectrum import claims, closed_forms, scenarios
 from bentpipe.papers.spectrum.closed_forms import TABLE_5, TABLE_6
-from bentpipe.papers.spectrum.setup import BASE, CHAIN, FIVE, LABELS
+from bentpipe.papers.spectrum.scenarios import BASE, CHAIN, FIVE, LABELS
 from bentpipe.studies import claim
 from bentpipe.studies.claim import Check
 from bentpipe.studies.design import where
@@ -124,7 +124,7 @@ def setup_section() -> Section:
     """Table 4, and the values that the text leaves open."""
     given = WORDS.rows(
         "Set-up",
-        setup=setup,
+        setup=scenarios,
         friendly_ms=1000 * BASE.friendly_rtt_s,
         fast_ms=1000 * BASE.fast_rtt_s,
         slow_ms=1000 * BASE.slow_rtt_s,

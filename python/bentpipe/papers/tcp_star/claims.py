@@ -1,4 +1,4 @@
-"""The claims of the TCP-STAR paper, S1 to S7, as checks on measured runs."""
+"""The claims of the TCP-STAR paper, S1 to S7, with their checks and reasons."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import registry
 from bentpipe.papers.tcp_star import setup
-from bentpipe.papers.tcp_star.measure import BACK
 from bentpipe.papers.tcp_star.setup import (
     ALGORITHMS,
+    BACK,
     BERS,
     BETWEEN,
     COUNTS,

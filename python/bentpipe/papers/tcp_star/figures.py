@@ -1,4 +1,4 @@
-"""Figures 6 to 11 of the TCP-STAR paper, drawn from our runs, and tables of the runs."""
+"""Figures 6 to 11 of the TCP-STAR paper, drawn from our runs, and its page."""
 
 from __future__ import annotations
 
@@ -12,8 +12,19 @@ import polars as pl
 from bentpipe import registry
 from bentpipe.papers.tcp_star import claims, setup
 from bentpipe.papers.tcp_star.claims import LABELS
-from bentpipe.papers.tcp_star.measure import BACK, RATE_S
-from bentpipe.papers.tcp_star.setup import ALGORITHMS, BDP, BERS, COUNTS, DESIGN, OFTEN, RARE, SHARERS, SMALL
+from bentpipe.papers.tcp_star.setup import (
+    ALGORITHMS,
+    BACK,
+    BDP,
+    BERS,
+    COUNTS,
+    DESIGN,
+    OFTEN,
+    RARE,
+    RATE_S,
+    SHARERS,
+    SMALL,
+)
 from bentpipe.studies import draw
 from bentpipe.studies.assembly import Assembly, Explanation, fares_both_ways
 from bentpipe.studies.claim import interval

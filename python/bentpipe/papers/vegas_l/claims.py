@@ -1,4 +1,8 @@
-"""The claims of the Vegas-L paper, V1 to V6, as checks on measured runs."""
+"""The claims of the Vegas-L paper, V1 to V6, with their checks and reasons.
+
+The reason of V4 is figure 1, the rules of Vegas-A, beside those of Vegas, both per round trip: the proof that
+these rules cannot put Vegas-A below Vegas while losses keep the queue empty.
+"""
 
 from __future__ import annotations
 

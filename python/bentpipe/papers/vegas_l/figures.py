@@ -1,4 +1,4 @@
-"""Figures 4, 5 and 6 of the Vegas-L paper, drawn from our runs, and tables of the runs."""
+"""Figures 4, 5 and 6 of the Vegas-L paper, drawn from our runs, and its page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from matplotlib.patches import Patch
 from bentpipe import registry
 from bentpipe.papers.vegas_l import claims, setup
 from bentpipe.papers.vegas_l.claims import LABELS
-from bentpipe.papers.vegas_l.measure import CUT, STEADY
 from bentpipe.papers.vegas_l.setup import (
     ALGORITHMS,
     BASE,
@@ -23,6 +22,7 @@ from bentpipe.papers.vegas_l.setup import (
     LOW,
     MSS_BYTES,
     STATIONS,
+    STEADY,
     TRACE_SEED,
 )
 from bentpipe.studies import draw
@@ -298,6 +298,6 @@ build = Assembly(
     Explanation(clause_if_failing=True, counts_choices=True),
     PLACES,
     sections,
-    limits=(CUT, claims.MUCH_SMALLER),
+    limits=(setup.CUT, claims.MUCH_SMALLER),
     previews=("figure-4",),
 )
