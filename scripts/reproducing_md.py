@@ -20,16 +20,16 @@ import md
 import polars as pl
 
 from bentpipe import studies
-from bentpipe.studies import PAPERS, show
+from bentpipe.studies import show
 from bentpipe.studies.assembly import WORDS as FIGURES
-from bentpipe.studies.claim import COUNTED, RULE, TRIED, Verdict, does_not_hold
-from bentpipe.studies.declared import every_tolerance
+from bentpipe.studies.claim import COUNTED, FAILING, RULE, TOLERANCES, TRIED, Tolerance, Verdict
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
+from bentpipe.studies.laboratory import assembly
 from bentpipe.studies.page import count, plain, row, shown, values
 from bentpipe.studies.places import Place, PlaceKind
-from bentpipe.studies.prose import Grid, Items, blocks
 from bentpipe.studies.readings import choice
 from bentpipe.studies.summary import held
+from bentpipe.studies.text import Block, Items, blocks, from_json
 
 PAGE = md.DOCS / "reproducing.md"
 FITS = PAGE.parent / "fits"
@@ -39,8 +39,6 @@ WIDTH = 126
 LARGEST = 150_000
 #: Printed numbers of a figure that its line in the list has, at most.
 NUMBERS = 6
-#: The beginning of the sentence that lists the checks that fail.
-FAILING = does_not_hold([]).rstrip(" .")
 
 
 class Paper(NamedTuple):
@@ -79,7 +77,7 @@ def page(paper: Paper, fit: dict[str, Any] | None) -> None:
         claims=claims(study),
         checks=checks,
         reproduced=Verdict.REPRODUCED,
-        failing=FAILING,
+        detail=detail,
         tried=[head.lower() for head in TRIED],
         readings=study["readings"],
         fit=fit,
@@ -222,16 +220,24 @@ def safe(text: str) -> str:
     return re.sub(r"([\\`*_<>|])", r"\\\1", " ".join(text.split()))
 
 
-def laid_out(text: str, lead: str = "") -> str:
-    """A paragraph, its long lists as lists and tables; ``lead`` is Markdown that comes first."""
+def detail(claim: dict[str, Any]) -> list[Block]:
+    """The detail of a claim without the checks that fail, which the table of the checks has."""
+    return [block for block in blocks(from_json(claim["detail"])) if not str(block).startswith(FAILING)]
+
+
+def laid_out(text: Any, lead: str = "") -> str:
+    """A text as `as_json` wrote it, or its blocks; ``lead`` is Markdown that comes first."""
     parts = []
-    for block in blocks(text):
-        parts.append(lead + (safe(block) if isinstance(block, str) else f"{safe(block.head)}:"))
-        if isinstance(block, Items):
-            parts.append("\n".join(f"- {safe(item)}" for item in block.items))
-        elif isinstance(block, Grid):
-            rows = [[*([label] if block.labelled else []), *values] for label, values in block.rows]
-            parts.append(table([*([""] if block.labelled else []), *block.columns], rows, safe))
+    for block in blocks(from_json(text)):
+        if isinstance(block, str):
+            parts.append(lead + safe(block))
+        elif isinstance(block, Items):
+            parts += [f"{lead}{safe(block.head)}:", "\n".join(f"- {safe(item)}" for item in block.items)]
+        else:
+            # One row needs no label.
+            first = 0 if any(label for label, *_ in block.rows) else 1
+            cells = table(block.header[first:], [list(map(str, row[first:])) for row in block.rows], safe)
+            parts += [f"{lead}{safe(block.caption)}:", cells]
         lead = ""
     return "\n\n".join(parts)
 
@@ -344,7 +350,7 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         name = study["name"]
         page(Paper(study, out / name, found["mode"], below), found_by[name])
     (below / "tolerances.md").write_text(
-        md.page("reproducing_tolerances.md", every=every_tolerance(PAPERS), safe=safe), encoding="utf-8"
+        md.page("reproducing_tolerances.md", every=tolerances(), safe=safe), encoding="utf-8"
     )
     judged = best(done)
     verdicts = [of.verdict for of in judged]
@@ -367,6 +373,12 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         safe=safe,
         table=table,
     )
+
+
+def tolerances() -> dict[str, list[Tolerance]]:
+    """Those of all papers as ``"rule"``, then those of each study."""
+    found = {name: list(assembly(studies.get(name)).limits) for name in studies.available()}
+    return {"rule": list(TOLERANCES.values()), **found}
 
 
 def kept(path: Path) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from repeated import same_again
 
 from bentpipe import _core, studies
 from bentpipe.papers.a_liad import claims, figures, setup
-from bentpipe.papers.a_liad.measure import measure
+from bentpipe.papers.a_liad.setup import measure
 from bentpipe.studies.claim import at_least, at_most
 from bentpipe.studies.design import BASE, FITTED, Origin, Replication, Size, Variant
 from bentpipe.studies.judge import evaluate, linearity, sensitivity

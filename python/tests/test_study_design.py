@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from bentpipe.studies import design, prose, tables
+from bentpipe.studies import design, tables
 from bentpipe.studies.assembly import Explanation
 from bentpipe.studies.claim import number
 from bentpipe.studies.design import BASE, Choices, Design, Replication, Variant, where
-from bentpipe.studies.judge import Findings, evaluate, judged, sensitivity, sentences
+from bentpipe.studies.judge import Findings, Sentence, evaluate, judged, sensitivity
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ DESIGN = Design(
     {"quick": design.Size(3, 2), "full": design.Size(5, 2)},
     points,
     scenario,
+    measure=lambda *_: {},
     note="Seeds 1 to {size.seeds}.",
     keeps=lambda keys, seed: seed == 1 and keys["cc"] == "reno",
 )
@@ -48,20 +49,34 @@ def measured(plan, **values: float) -> pl.DataFrame:
     )
 
 
-CLAIMS = sentences(
-    """
-    - Q | The queue | the rate of the runs with a full queue
-      is 10.
-    - L | Losses | the rate of those with losses is 10.
-    - F | A closed form | two is two.
-    """,
-    {
-        "Q": lambda runs: [number("rate", runs.filter(pl.col("part") == "queue")["rate"].to_list(), 10.0)],
-        "L": lambda runs: [number("rate", runs.filter(pl.col("part") == "loss")["rate"].to_list(), 10.0)],
-        "F": lambda _: [number("two", [2.0, 2.0], 2.0)],
-    },
-    {"Q": {"about": {"part": "queue"}}, "L": {"about": {"part": ["loss", "none"]}}, "F": {"about": False}},
-)
+def rates_of(part):
+    """The check of the rate of a part."""
+    return lambda runs: [number("rate", runs.filter(pl.col("part") == part)["rate"].to_list(), 10.0)]
+
+
+def because(_):
+    return "a reason", ["A paragraph."]
+
+
+CLAIMS = [
+    Sentence(
+        "Q",
+        "The queue",
+        "the rate of the runs with a full queue is 10.",
+        rates_of("queue"),
+        because,
+        where(part="queue"),
+    ),
+    Sentence(
+        "L",
+        "Losses",
+        "the rate of those with losses is 10.",
+        rates_of("loss"),
+        because,
+        where(part=("loss", "none")),
+    ),
+    Sentence("F", "A closed form", "two is two.", lambda _: [number("two", [2.0, 2.0], 2.0)], because, None),
+]
 
 
 def test_a_mode_runs_the_base_over_all_seeds_and_what_a_variant_touches_over_few():
@@ -128,7 +143,7 @@ def test_the_table_of_choices_says_what_each_changes():
     found = findings(long=20.0, short=11.0)
     assert tables.decided(found) == ["Q"]
     assert tables.held(found) == {BASE: 2, "long": 0, "short": 2}
-    numbers = {"columns": [["rate", "Q", 0], ["lost", "L", 0]], "caption": "Means"}
+    numbers = tables.Numbers("Means", [tables.Number("rate", "Q", 0), tables.Number("lost", "L", 0)])
     verdicts, means = tables.choices_section(found, "Text.", numbers=numbers).tables
     assert [[str(cell) for cell in row] for row in verdicts.rows] == [
         ["as above (base)", "✓ 1/1", "✓ 1/1", "-"],
@@ -145,9 +160,8 @@ def test_the_table_of_choices_says_what_each_changes():
 
 def test_an_explanation_has_the_reason_and_what_the_choices_do():
     found = findings(base=20.0, short=11.0)
-    reasons = dict.fromkeys("QLF", lambda _: ("a reason", ["A paragraph."]))
     queue, _, form = found.claims
-    Explanation(reasons, lists_failing=True, counts_choices=True).add(queue, found)
+    Explanation(lists_failing=True, counts_choices=True).add(queue, CLAIMS[0], found)
     assert queue.note == (
         "0 of 1 checks hold; ours: no cause found; a reason; 2 other choices tried, nearest with: a "
         "buffer of 100 (1 of 1 checks hold)"
@@ -157,10 +171,5 @@ def test_an_explanation_has_the_reason_and_what_the_choices_do():
         "Of the other choices tried, it fares better with: a buffer of 100 (reproduced); a buffer of 10 "
         "(reproduced)."
     )
-    Explanation(reasons, clause_if_failing=True).add(form, found)
+    Explanation(clause_if_failing=True).add(form, CLAIMS[2], found)
     assert (form.note, form.detail) == ("1 of 1 checks hold; a reason", ["A paragraph."])
-
-
-def test_text_is_read_from_blocks():
-    assert prose.paragraphs("\n  One\n  two.\n\n  Three.\n") == ["One two.", "Three."]
-    assert prose.rows("\n  - a | b\n    c\n  - d - e | f|g\n") == [["a", "b c"], ["d - e", "f|g"]]

@@ -11,8 +11,8 @@ import pytest
 from repeated import same_again
 
 from bentpipe import _core, studies
-from bentpipe.papers.hswa import claims, figures, setup
-from bentpipe.papers.hswa.measure import Growth, growths, increment, line, throughput
+from bentpipe.papers.hswa import claims, setup
+from bentpipe.papers.hswa.setup import Growth, growths, increment, line, throughput
 from bentpipe.studies.judge import evaluate
 from bentpipe.studies.study import Case
 from bentpipe.sweeps.execution import trace_frame
@@ -210,12 +210,12 @@ def test_eq_4_per_ack_is_near_a_controller_written_anew_that_knows_no_queue():
 
 
 def test_what_the_papers_numbers_imply():
-    of = figures.implied("scps", "GEO", 1e-8, 6.3)
+    of = claims.implied("scps", "GEO", 1e-8, 6.3)
     assert of.window == pytest.approx(393.75)
     assert of.loss == pytest.approx(1.5 / 393.75**2)
     assert of.per_byte == pytest.approx(0.9675, rel=1e-3)
     assert of.per_bit == pytest.approx(of.per_byte / 8)
-    assert figures.law_window(80.0, of.loss) == pytest.approx(393.75 * math.sqrt(80))
+    assert claims.law_window(80.0, of.loss) == pytest.approx(393.75 * math.sqrt(80))
 
 
 def rows(factor: dict[tuple[str, str], float] | None = None) -> pl.DataFrame:
@@ -342,14 +342,14 @@ def test_the_scan_finds_the_loss_rate_at_which_a_made_up_law_meets_the_printed_n
         }
         for size in setup.SCAN_BYTES
         for loss in setup.SCAN_LOSS
-        for cc, orbit in figures.SCANNED
+        for cc, orbit in claims.SCANNED
         for printed in [claims.PRINTED[cc, orbit, setup.SCAN_BER]]
         for seed in range(setup.SCAN_SEEDS)
     ]
     found = SimpleNamespace(runs=pl.DataFrame(rows))
-    low, high = figures.needed(found, 1000, "scps", "GEO")
+    low, high = claims.needed(found, 1000, "scps", "GEO")
     assert (low, high) == (pytest.approx(0.01 / 1.2), pytest.approx(0.01 / 0.8))
-    assert "SCPS-TP over GEO 0.00833 to 0.0125" in figures.ranges(found)
+    assert "SCPS-TP over GEO 0.00833 to 0.0125" in str(claims.ranges(found))
 
 
 def test_a_scan_run_loses_what_it_says_and_hswa_is_told_the_error_rate():

@@ -12,8 +12,9 @@ from bentpipe import ScenarioError, pages, studies
 from bentpipe.stats import Mean
 from bentpipe.studies import claim, draw, page
 from bentpipe.studies.assembly import write
-from bentpipe.studies.prose import Grid, Items, blocks
-from bentpipe.studies.study import Figure, Outcome, Report, Section, Study, StudyPlan, Table
+from bentpipe.studies.study import Figure, Outcome, Report, Section, Study, StudyPlan
+from bentpipe.studies.text import Items, Table, as_json, from_json, listing, sentences
+from bentpipe.studies.words import table
 
 NASTY = '<script>alert("x")</script> & <b>'
 
@@ -202,37 +203,25 @@ def test_a_study_keeps_every_column_on_a_phone(tmp_path):
             assert window.run(seen) == 6
 
 
-def test_a_sentence_that_lists_pairs_for_several_rows_becomes_a_table():
-    text = (
-        "Before. Mbit/s: BER 0: SIMD(1,2) 9.34, TCP-J 9.05; BER 1, wet: SIMD(1,2) 8.9 ± 0.1, TCP-J -. After."
+def test_a_list_is_a_sentence_if_it_is_short_and_a_text_keeps_its_blocks_in_json():
+    assert listing("Worse with", ["a", "b", "c"]) == "Worse with: a; b; c."
+    many, long = listing("Worse with", list("abcd")), listing("Worse with", ["a " * 15, "b " * 15, "c"])
+    assert isinstance(many, Items) and isinstance(long, Items)
+    rates = table("Rates", {"one": {"A": 1.0, "B": "2 ± 1"}, "two": {"A": 3.0, "B": "-"}}, ".1f")
+    assert rates.rows == [["one", "1.0", "2 ± 1"], ["two", "3.0", "-"]]
+    assert sentences(["First.", many, rates]) == (
+        "First. Worse with: a; b; c; d. Rates: one: A 1.0, B 2 ± 1; two: A 3.0, B -."
     )
-    rows = [("BER 0", ["9.34", "9.05"]), ("BER 1, wet", ["8.9 ± 0.1", "-"])]
-    assert blocks(text) == ["Before.", Grid("Mbit/s", ("SIMD(1,2)", "TCP-J"), rows), "After."]
-    one = Grid("Loss", ("at 1e-8", "CUBIC", "BIC", "us"), [("", ["2 %", "1,405", "2 of 24", "0.9 (0.1%)"])])
-    assert blocks("Loss: 2 % at 1e-8, CUBIC 1,405, BIC 2 of 24, us 0.9 (0.1%).") == [one]
-
-
-def test_a_sentence_that_lists_many_other_things_becomes_a_list():
-    assert blocks("Worse with: a (b; c); d; e; f.") == [Items("Worse with", ["a (b; c)", "d", "e", "f"])]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Three pairs: A 1, B 2, C 3.",
-        "A few: one thing; another; a third.",
-        "No list; not; one; at all.",
-        "Two sentences. With eq. 4: as one, or as two.",
-        "Other columns: x: A 1, B 2; y: A 1, C 2.",
-    ],
-)
-def test_other_text_stays_a_paragraph(text):
-    assert blocks(text) == [text]
+    assert (
+        sentences([table("Loss", {"CUBIC": 2, "BIC": 0.5}, unit="%")]) == "Loss: CUBIC 2.00 %, BIC 0.500 %."
+    )
+    assert from_json(json.loads(json.dumps(as_json([many, "a", rates])))) == [many, "a", rates]
 
 
 def test_the_page_of_a_study_has_the_tables_and_lists_of_a_claim(tmp_path):
     study, plan, outcome, report = synthetic()
-    report.claims[0].detail[:] = ["Rates: one: A 1, B 2; two: A 3, B 4.", "Worse with: a; b; c; d."]
+    rates = Table(["", "A", "B"], [["one", "1", "2"], ["two", "3", "4"]], "Rates")
+    report.claims[0].detail[:] = [rates, Items("Worse with", list("abcd"))]
     html = write(study, plan, outcome, report, tmp_path).page.read_text(encoding="utf-8")
     assert "Rates" in html and "Worse with:" in html
     assert re.search(r"<li>\s*d\s*</li>", html)

@@ -44,6 +44,7 @@ def made(*readings, only_joint=(GAIN,), **more):
         {"quick": design.Size(3, 2), "full": design.Size(5, 2)},
         points,
         lambda of, **keys: {**scenario(of, **keys), "window": of.setup.window},
+        measure=lambda *_: {},
         note="",
         keeps=lambda keys, seed: False,
         readings=readings,
@@ -206,17 +207,19 @@ def test_the_documentation_sets_printed_defensible_and_fitted_beside_each_other(
 
 
 def test_the_set_up_shows_the_evidence_of_each_value_and_counts_the_free_ones():
-    section = tables.set_up("""
-        - Buffer | 50 | [default] ns-2's
-        - Rate, length | 2 Mbit/s, 9 s | [paper, ours] table 1; the length is not given
-    """)
+    both = ["Rate, length", "2 Mbit/s, 9 s", "[paper, ours] table 1; the length is not given"]
+    section = tables.set_up([["Buffer", "50", "[default] ns-2's"], both])
     (table,) = section.tables
     assert [list(row) for row in table.rows] == [
         ["Buffer", "50", "default of the simulator it names", "ns-2's"],
         ["Rate, length", "2 Mbit/s, 9 s", "the paper says; our choice", "table 1; the length is not given"],
     ]
     assert section.free == 1 and table.caption.startswith("1 of 3 values are free choices")
-    assert tables.set_up("- Buffer | 50 | ns-2's").tables[0].header == ["What", "Value", "Source or reason"]
+    assert tables.set_up([["Buffer", "50", "ns-2's"]]).tables[0].header == [
+        "What",
+        "Value",
+        "Source or reason",
+    ]
 
 
 def test_what_never_holds_counts_only_what_ran_that_check():

@@ -13,9 +13,9 @@ import bentpipe.papers
 from bentpipe import ScenarioError, studies
 from bentpipe.cli import application
 from bentpipe.plot import sized
-from bentpipe.studies import claim, declared, show
+from bentpipe.studies import claim, show
 from bentpipe.studies.laboratory import assembly
-from bentpipe.studies.places import Place, PlaceKind, find, listed
+from bentpipe.studies.places import Place, PlaceKind, find
 
 #: The figures and tables that the texts of the papers speak of, read once by hand.
 PRINTED = {
@@ -67,26 +67,7 @@ def test_a_figure_is_found_by_its_number_a_part_of_it_or_its_name():
 
 def test_a_place_is_drawn_or_says_why_not():
     with pytest.raises(ValueError, match="figure 1 is neither drawn nor is it said why"):
-        Place(PlaceKind.FIGURE, "1", "something")
-
-
-def test_the_places_of_a_block():
-    block = """
-        - figure 3 | K1, K2: eq 4 | a line
-          in two
-        - own figure scan | none | a scan | it is a sketch
-    """
-    drawn_here = {"figure 3": {"made_by": "len", "needs": {"cc": "reno"}}}
-    figure, own = listed(block, drawn_here, {"len": len})
-    assert (figure.name, figure.shows, figure.claims, figure.only) == (
-        "figure-3", "a line in two", ("K1", "K2"), "eq 4",
-    )  # fmt: skip
-    assert figure.uses({"variant": "base", "cc": "reno"}) and not own.uses({"variant": "base", "cc": "reno"})
-    assert (own.kind, own.name, own.claims, own.given, own.why) == (
-        PlaceKind.OWN, "scan", (), False, "it is a sketch",
-    )  # fmt: skip
-    with pytest.raises(ValueError, match="no place is called figure 4"):
-        listed(block, drawn_here | {"figure 4": {"needs": {"cc": "reno"}}}, {"len": len})
+        Place("1", "something")
 
 
 def test_one_figure_from_nothing_in_all_formats(tmp_path, monkeypatch):
@@ -219,11 +200,16 @@ def test_the_list_of_a_paper():
     assert [(of["number"], of["ours"]) for of in given[:2]] == [("1", "figure-1"), ("2", None)]
 
 
-def test_every_tolerance_has_a_reason():
-    every = declared.every_tolerance(studies.PAPERS)
-    assert list(every) == ["rule", *studies.available()]
-    assert all(of.decides and of.why for some in every.values() for of in some)
-    assert [float(of) for of in every["rule"]] == [0.05, 0.2, 1.25]
+@pytest.mark.parametrize("name", PRINTED)
+def test_every_tolerance_of_a_paper_is_among_its_limits(name):
+    limits = assembly(studies.get(name)).limits
+    assert limits and all(of.decides and of.why for of in limits)
+    files = Path(bentpipe.papers.__file__).parent.glob(f"{name.replace('-', '_')}/*.py")
+    assert sum(path.read_text(encoding="utf-8").count(" = Tolerance(") for path in files) == len(limits)
+
+
+def test_a_tolerance_has_a_reason():
+    assert [float(of) for of in claim.TOLERANCES.values()] == [0.05, 0.2, 1.25]
     with pytest.raises(ValueError, match="needs the checks that it decides and a reason"):
         claim.Tolerance(0.1, "X1", "")
 

@@ -9,14 +9,15 @@ import polars as pl
 import pytest
 
 from bentpipe import _core, studies
-from bentpipe.papers.spectrum import claims, setup
+from bentpipe.papers.spectrum import claims, scenarios, setup
 from bentpipe.papers.spectrum.measure import measure
+from bentpipe.papers.spectrum.reasons import CLAIMS
 from bentpipe.studies.claim import Verdict
 from bentpipe.studies.judge import evaluate
 from bentpipe.studies.study import Case
 
 #: The claims by whether runs judge them.
-MEASURED, CLOSED = ([s for s in claims.CLAIMS if (s.about is None) is closed] for closed in (False, True))
+MEASURED, CLOSED = ([s for s in CLAIMS if (s.about is None) is closed] for closed in (False, True))
 
 
 #: The runs of a mode, made once: there are thousands.
@@ -45,29 +46,29 @@ def test_modes_have_enough_seeds():
 
 
 def test_table_4():
-    flow = setup.BASE.common()
+    flow = scenarios.BASE.common()
     assert int(flow["mss"].split()[0]) + int(flow["header"].split()[0]) == 1000
     assert flow["receive_window"] == "128 segments"
-    red = setup.BASE.queue("red-ecn", 15.0, 0.1)
+    red = scenarios.BASE.queue("red-ecn", 15.0, 0.1)
     assert red["limit"] == "469 packets"  # 2.5 * 187.5
     assert (red["min"], red["max"], red["ecn"]) == (0.15, 0.5, True)
-    assert setup.BASE.queue("drop-tail", 15.0, 0.1) == {"kind": "drop-tail", "limit": "281 packets"}
+    assert scenarios.BASE.queue("drop-tail", 15.0, 0.1) == {"kind": "drop-tail", "limit": "281 packets"}
 
 
 def test_senders_have_the_rules_that_ns2_had_in_2001():
-    every = {name: setup.BASE.control(name) for name in setup.ALGORITHMS}
+    every = {name: scenarios.BASE.control(name) for name in scenarios.ALGORITHMS}
     assert all(of["halve_first"] and of["ss_beta"] == 0.5 for of in every.values())
     # TCP, AIMD and IIAD were ns-2's own senders; SIMD and AIAD were the authors' code.
     assert {name for name, of in every.items() if of["whole_cuts"]} == {"tcp", "aimd", "aimd-8", "iiad"}
     assert (every["tcp"]["a"], every["tcp"]["b"]) == (1.0, 0.5)
-    flow = setup.BASE.common()
+    flow = scenarios.BASE.common()
     assert (flow["limited_transmit"], flow["initial_ssthresh"], flow["initial_rto"]) == (False, 128, "6 s")
 
 
 def test_the_propagation_gives_the_printed_round_trip_loss_and_window():
     # 16 + 16 flows over 60 Mbit/s: 0.1 s, 0.3 % and 23 packets.
     groups = [("x", "simd", 16, {}), ("tcp", "tcp", 16, {})]
-    run = setup.BASE.dumbbell(groups, "red", 60.0, 1, 30.0, "15 s")
+    run = scenarios.BASE.dumbbell(groups, "red", 60.0, 1, 30.0, "15 s")
     result = json.loads(_core.run(json.dumps(run)).json)
     flows = [f for f in result["flows"] if not f["name"].startswith("back")]
     assert np.mean([f["rtt_mean_s"] for f in flows]) == pytest.approx(0.1, rel=0.1)
@@ -76,7 +77,7 @@ def test_the_propagation_gives_the_printed_round_trip_loss_and_window():
 
 def test_the_dumbbell_loads_both_directions():
     groups = [("x", "tcp", 2, {}), ("tcp", "tcp", 2, {})]
-    scenario = setup.BASE.dumbbell(groups, "drop-tail", 5.0, 1, 20.0, "1 s")
+    scenario = scenarios.BASE.dumbbell(groups, "drop-tail", 5.0, 1, 20.0, "1 s")
     ways = {f["name"].split("-")[0]: (f["path"], f["ack_path"]) for f in scenario["flow"]}
     assert ways["x"] == ways["tcp"] == (["out"], ["back"])
     assert ways["back"] == (["back"], ["out"])
@@ -190,7 +191,7 @@ def square_rows(grow, shrink):
                 "grow_double": grow[cc] * (1 + 0.001 * seed),
                 "shrink": shrink[cc] * (1 + 0.001 * seed),
             }
-            for cc in setup.FIVE
+            for cc in scenarios.FIVE
             for seed in (1, 2, 3)
         ]
     )
@@ -249,7 +250,7 @@ def step_rows(simd_cov):
         [
             {"experiment": "load-doubles", "cc": cc, "seed": seed, "settle_s": settle[cc] + 0.01 * seed}
             | {"cov": cov[cc] + 0.001 * seed}
-            for cc in setup.CHAIN
+            for cc in scenarios.CHAIN
             for seed in (1, 2, 3)
         ]
     )

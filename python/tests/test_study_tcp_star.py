@@ -10,7 +10,7 @@ from repeated import same_again
 
 from bentpipe import _core, studies
 from bentpipe.papers.tcp_star import claims, setup
-from bentpipe.papers.tcp_star.measure import after_outage, measure
+from bentpipe.papers.tcp_star.setup import after_outage, measure
 from bentpipe.studies.design import BASE, Replication, Variant
 from bentpipe.studies.judge import evaluate
 from bentpipe.studies.study import Case

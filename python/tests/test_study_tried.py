@@ -60,10 +60,10 @@ def test_a_verdict_that_an_interval_decides_is_told_from_one_that_a_choice_decid
     good = Claim("X1", "title", "statement", [above("order", [1.0, 1.0], [0.0, 0.0])])
     found = under([good], {"long": [wide], "short": [wrong]})
     assert (found.few_seeds("long", "X1"), found.few_seeds("short", "X1")) == (True, False)
-    assert fares(good, found) == (
+    assert fares(good, found) == [
         "It fares worse with: the long buffer (not reproduced, too few seeds); the short buffer "
         "(not reproduced)."
-    )
+    ]
     assert dict(found.frame().select("variant", "few_seeds").iter_rows()) == {
         "base": False,
         "long": True,

@@ -7,8 +7,8 @@ import pytest
 from repeated import same_again
 
 from bentpipe import _core, studies
-from bentpipe.papers.vegas_l import claims, reasons, setup
-from bentpipe.papers.vegas_l.measure import measure
+from bentpipe.papers.vegas_l import claims, setup
+from bentpipe.papers.vegas_l.setup import measure
 from bentpipe.studies.judge import evaluate
 from bentpipe.studies.study import Case
 
@@ -25,23 +25,23 @@ def test_every_scenario_of_the_full_study_is_correct():
 
 def test_the_rules_of_figure_1():
     def step(alpha: float, diff: float, *, rising: bool) -> tuple[int, int]:
-        return tuple(reasons.vegas_a(reasons.Round(alpha, diff, rising)))
+        return tuple(claims.vegas_a(claims.Round(alpha, diff, rising)))
 
     assert (step(1, 2, rising=True), step(1, 2, rising=False)) == ((1, 1), (0, 0))  # lines 3 and 5
     assert (step(3, 2, rising=True), step(3, 2, rising=False)) == ((1, 0), (-1, -1))  # lines 10 and 12
     assert step(1, 0.5, rising=False) == (1, 0)  # line 15
     assert (step(2, 5, rising=True), step(1, 5, rising=True)) == ((-1, -1), (0, 0))  # lines 19 and 21
-    assert [reasons.vegas(diff) for diff in (0.5, 1, 2, 3, 3.5)] == [1, 0, 0, 0, -1]
+    assert [claims.vegas(diff) for diff in (0.5, 1, 2, 3, 3.5)] == [1, 0, 0, 0, -1]
 
 
 def test_figure_1_puts_vegas_a_behind_vegas_only_with_a_raised_alpha_and_an_empty_queue():
-    behind = [of for of in reasons.rounds() if reasons.lead(of) < 0]
+    behind = [of for of in claims.rounds() if claims.lead(of) < 0]
     assert behind
     assert all(of.alpha > 1 and of.diff < 1 and not of.rising for of in behind)
-    at_one = [of for of in reasons.rounds() if of.alpha == 1]
-    assert all(reasons.vegas_a(of).cwnd >= reasons.vegas(of.diff) for of in at_one)
+    at_one = [of for of in claims.rounds() if of.alpha == 1]
+    assert all(claims.vegas_a(of).cwnd >= claims.vegas(of.diff) for of in at_one)
     # alpha leaves 1 by line 3 only, which needs more than a packet in the queue.
-    assert all(of.diff > 1 for of in at_one if reasons.vegas_a(of).alpha)
+    assert all(of.diff > 1 for of in at_one if claims.vegas_a(of).alpha)
 
 
 def test_runs_are_the_same_or_not_to_the_last_digit():
@@ -53,10 +53,10 @@ def test_runs_are_the_same_or_not_to_the_last_digit():
             for seed in (1, 2, 3)
         ]
     )
-    assert reasons.same_runs(runs) == (3, 3)
+    assert claims.same_runs(runs) == (3, 3)
     off = (pl.col("cc") == "vegas-l") & (pl.col("seed") == 2)
     other = runs.with_columns(x_rtt_s=pl.when(off).then(1.0000001).otherwise(pl.col("x_rtt_s")))
-    assert reasons.same_runs(other) == (2, 3)
+    assert claims.same_runs(other) == (2, 3)
 
 
 def test_flow_2_goes_to_the_city_that_the_paper_names():
@@ -170,7 +170,7 @@ def test_a_seed_has_one_longitude_in_all_its_runs_and_seeds_differ():
 
 def test_what_the_papers_numbers_imply():
     # 350 packets of 1024 bytes per round trip at 2.9 Mbit/s.
-    assert reasons.implied_rtt(350, 2.9) == pytest.approx(0.9887, abs=1e-3)
+    assert claims.implied_rtt(350, 2.9) == pytest.approx(0.9887, abs=1e-3)
 
 
 def test_measures_of_a_made_up_run():

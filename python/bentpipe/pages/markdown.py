@@ -6,7 +6,10 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 PAGE_WORDS = re.compile(r"<!-- page\n(.*?)\n-->\n\n", re.DOTALL)
 """A comment with the words of a page in a browser, in place of the block that follows."""
@@ -72,13 +75,18 @@ def laid_out(text: str, width: int = 110) -> str:
     return "\n\n".join(map(block, re.split(r"\n\s*\n", text.strip()))) + "\n"
 
 
-def rendered(template: Path, /, **values: Any) -> str:
-    """The text of a template of Jinja2, which has the filter `laid_out`."""
+def environment(**more: Any) -> Environment:
+    """How templates of Jinja2 are read: blocks leave no empty line, and no value may be missing."""
     import jinja2
 
-    made = jinja2.Environment(
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
-    )
+    made = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, **more)
+    made.undefined = jinja2.StrictUndefined
+    return made
+
+
+def rendered(template: Path, /, **values: Any) -> str:
+    """The text of a template of Jinja2, which has the filter `laid_out`."""
+    made = environment()
     made.filters["laid_out"] = laid_out
     return made.from_string(template.read_text(encoding="utf-8")).render(values)
 

@@ -33,24 +33,23 @@ def paper(package: str) -> Study:
     """The study of a paper by its package, the last part of whose name is that of the study.
 
     ``words.md`` there has a title, a citation (authors, title, year, and the sections and figures that are
-    repeated) and a summary (the runs and the claims of the paper). The module ``setup`` has a ``DESIGN`` and
-    declarations ``PAPER``, ``measure`` a function of its name, ``reasons`` an `Assembly` called ``build``.
+    repeated) and a summary (the runs and the claims of the paper). The module ``setup`` has a ``DESIGN``,
+    ``figures`` an `Assembly` called ``build``.
     """
     from bentpipe.studies.study import Loaded, Study
     from bentpipe.studies.words import Words
 
-    measure = importlib.import_module(f"{package}.measure")
-    words = Words.beside(measure.__file__ or "")
+    setup = importlib.import_module(f"{package}.setup")
+    words = Words.beside(setup.__file__ or "")
     return Study(
         name=package.rpartition(".")[2].replace("_", "-"),
         title=words.text("Title"),
         citation=words.text("Citation"),
         summary=words.text("Summary"),
         plan=Loaded(f"{package}.setup", "DESIGN.plan"),
-        measure=measure.measure,
-        report=Loaded(f"{package}.reasons", "build"),
-        previews=importlib.import_module(f"{package}.setup").PAPER.previews,
-        places=Loaded(f"{package}.reasons", "build.places"),
+        measure=setup.DESIGN.measure,
+        report=Loaded(f"{package}.figures", "build"),
+        places=Loaded(f"{package}.figures", "build.places"),
     )
 
 

@@ -6,8 +6,8 @@ Each verdict is explained in words: by its own reason, and by the effect of the 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,13 @@ import polars as pl
 from bentpipe import _core
 from bentpipe.files import replace_frame, replace_text
 from bentpipe.studies import draw, page, readings
-from bentpipe.studies.claim import Cause, Claim, Verdict, does_not_hold
+from bentpipe.studies.claim import FAILING, Claim, Tolerance, Verdict
 from bentpipe.studies.design import BASE, Design
 from bentpipe.studies.judge import Findings, Sensitivity, Sentence, evaluate, judged, sensitivity
 from bentpipe.studies.page import plain, shown
 from bentpipe.studies.places import Place
 from bentpipe.studies.study import Outcome, Report, Section, Study, StudyPlan, StudyResult
+from bentpipe.studies.text import Block, as_json, listing
 from bentpipe.web.link import BESIDE
 
 #: The file of the figures' words, by figure, with the study, the mode, its note, and the version.
@@ -29,45 +30,44 @@ WORDS = "figures.json"
 #: A sentence names at most this many choices one by one.
 NAMED = 4
 
-#: A clause for the note of a claim ("" if there is none), and paragraphs for the page.
-Reason = tuple[str, list[str]]
 
-
-def fares(claim: Claim, sensitivity: Sensitivity) -> str:
+def fares(claim: Claim, sensitivity: Sensitivity) -> list[Block]:
     """A sentence: under which other choices a claim fares worse if it reproduces, and better if not."""
     steps = sensitivity.compared(claim)
     if claim.verdict == Verdict.REPRODUCED:
         worse = sensitivity.listed(claim.id, [name for name, step in steps.items() if step < 0])
-        return f"It fares worse with: {worse}." if worse else "It reproduces under every other choice tried."
+        return [
+            listing("It fares worse with", worse)
+            if worse
+            else "It reproduces under every other choice tried."
+        ]
     better = sensitivity.listed(claim.id, [name for name, step in steps.items() if step > 0])
     if better:
-        return f"Of the other choices tried, it fares better with: {better}."
-    return "No other choice tried (last section) gives a better verdict."
+        return [listing("Of the other choices tried, it fares better with", better)]
+    return ["No other choice tried (last section) gives a better verdict."]
 
 
-def fares_both_ways(claim: Claim, sensitivity: Sensitivity) -> str:
+def fares_both_ways(claim: Claim, sensitivity: Sensitivity) -> list[Block]:
     """Sentences: under which other choices a claim fares better and under which worse, over their seeds."""
     base = sensitivity.claim("base", claim.id)
     assert base is not None
     steps = sensitivity.compared(base)
-    said = []
+    said: list[Block] = []
+    seeds = f"the {base.checks[0].measured.n} seeds of the last section"
+    begins = f"Over {seeds} ({base.verdict} in the base) it fares"
     for what, end, sign in (("better", Verdict.REPRODUCED, 1), ("worse", Verdict.NOT_REPRODUCED, -1)):
         if names := [name for name, step in steps.items() if step * sign > 0]:
-            said.append(f"{what} with: {sensitivity.listed(claim.id, names)}")
+            said.append(listing(f"{begins} {what} with", sensitivity.listed(claim.id, names)))
         elif base.verdict != end:
-            said.append(f"{what} under no other choice tried")
-    seeds = f"the {base.checks[0].measured.n} seeds of the last section"
-    return f"Over {seeds} ({base.verdict} in the base) it fares {'. It fares '.join(said)}."
+            said.append(f"{begins} {what} under no other choice tried.")
+        begins = "It fares" if said else begins
+    return said
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The reasons of a paper's claims, and the text around them."""
+    """The text around the reasons of a paper's claims."""
 
-    reasons: Mapping[str, Callable[[Findings], Reason]]
-    #: What ``paper.toml`` declares of each claim. Its ``cause`` names why the base does not reproduce it;
-    #: without one it is ours.
-    declared: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: Whether a reason's clause is in the note only if some check of the claim fails.
     clause_if_failing: bool = False
     #: Whether the paragraphs begin with a list of the checks that fail.
@@ -75,23 +75,23 @@ class Explanation:
     #: Whether the note of a claim that reproduces gives the number of choices under which it does.
     counts_choices: bool = False
     #: The last paragraph: how the claim fares under the other choices.
-    fares: Callable[[Claim, Sensitivity], str] = fares
+    fares: Callable[[Claim, Sensitivity], list[Block]] = fares
 
-    def add(self, claim: Claim, found: Findings) -> None:
+    def add(self, claim: Claim, sentence: Sentence, found: Findings) -> None:
         """Write the note (short) and the detail (for the page) of a claim."""
-        clause, paragraphs = self.reasons[claim.id](found)
+        clause, paragraphs = sentence.reason(found)
         failing = [c.what for c in claim.counted if not c.holds]
         is_open = claim.id in found.open
         notes = ["quoted by the paper, not judged"] if claim.reference else [claim.tally()]
         if claim.verdict in (Verdict.SAME_ORDER, Verdict.NOT_REPRODUCED):
-            claim.cause = Cause[self.declared.get(claim.id, {}).get("cause", "ours").upper()]
+            claim.cause = sentence.cause
             notes.append(claim.cause)
         if claim.few_seeds:
             notes.append(f"too few seeds: with more it may be {claim.with_seeds}")
         if clause and (failing or not is_open or not self.clause_if_failing):
             notes.append(clause)
         if failing and self.lists_failing:
-            claim.detail.append(does_not_hold(failing))
+            claim.detail.append(listing(FAILING, failing))
         claim.detail += paragraphs
         under = found.sensitivity
         if is_open and under.variants:
@@ -101,7 +101,7 @@ class Explanation:
                 steps = under.compared(claim).values()
                 notes.append(f"also under {sum(s >= 0 for s in steps)} of {len(steps)} other choices")
             claim.tried = tried(claim, under)
-            claim.detail.append(self.fares(claim, under))
+            claim.detail += self.fares(claim, under)
         claim.note = "; ".join(notes)
 
 
@@ -156,6 +156,10 @@ class Assembly:
     sections: Callable[[Findings], list[Section]]
     #: The runs over which base and variants can be compared, of all that have the seeds of the variants.
     comparable: Callable[[pl.DataFrame], pl.DataFrame] = pl.DataFrame.clone
+    #: The numbers of ours that decide its checks.
+    limits: Sequence[Tolerance] = ()
+    #: Names of one or two figures that represent the study beside others.
+    previews: Sequence[str] = ()
 
     def __call__(self, plan: StudyPlan, outcome: Outcome) -> Report:
         """The report of a finished run."""
@@ -170,8 +174,9 @@ class Assembly:
             sensitivity=sensitivity(self.claims, design, plan, self.comparable(few)),
             open=[s.id for s in self.claims if s.open],
         )
+        sentences = {sentence.id: sentence for sentence in self.claims}
         for claim in found.claims:
-            self.explanation.add(claim, found)
+            self.explanation.add(claim, sentences[claim.id], found)
         with draw.styled():
             figures = [place.draw(found) for place in self.places if place.draw is not None]
         sections = self.sections(found)
@@ -180,7 +185,7 @@ class Assembly:
         if (table := readings.section(whole)) is not None:
             sections.append(table)
         data = {"sensitivity": found.sensitivity.frame()}
-        return Report(found.claims, figures, sections, data, whole.as_dict())
+        return Report(found.claims, figures, sections, data, whole.as_dict(), self.previews)
 
 
 def write(study: Study, plan: StudyPlan, outcome: Outcome, report: Report, out: Path) -> StudyResult:
@@ -212,14 +217,16 @@ def write(study: Study, plan: StudyPlan, outcome: Outcome, report: Report, out: 
         cpu_s=outcome.cpu_s,
         claims=claims,
         readings=report.readings,
-        previews=[_preview(report, name, out) for name in study.previews],
+        previews=[_preview(report, name, out) for name in report.previews],
         page=index,
         files=files,
     )
 
 
 def _words(study: Study, plan: StudyPlan, report: Report) -> dict[str, Any]:
-    figures = {f.name: {"title": f.title, "caption": f.caption, "alt": f.alt} for f in report.figures}
+    figures = {
+        f.name: {"title": f.title, "caption": as_json(f.caption), "alt": f.alt} for f in report.figures
+    }
     of = {"study": study.name, "mode": plan.mode, "note": plan.settings["note"], "version": _core.__version__}
     return {**of, "figures": figures}
 

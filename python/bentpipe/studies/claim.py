@@ -25,6 +25,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from bentpipe.stats import Mean, mean
+from bentpipe.studies.text import Block, Text, as_json
 from bentpipe.toml_tables import beside
 
 
@@ -292,11 +293,8 @@ def verdict(checks: Sequence[Check]) -> Verdict:
     return Verdict.NOT_REPRODUCED
 
 
-def does_not_hold(names: Iterable[str]) -> str:
-    """The sentence that lists the checks that fail."""
-    return f"Does not hold: {'; '.join(names)}."
-
-
+#: The words that introduce the list of the checks that fail.
+FAILING = "Does not hold"
 #: The head of the table of `Claim.tried`.
 TRIED = ("Check that fails", "Paper", "Here", "Under the other choices", "Holds with")
 
@@ -307,10 +305,10 @@ class Claim:
 
     id: str
     title: str
-    statement: str
+    statement: Text
     checks: list[Check]
     note: str = ""
-    detail: list[str] = field(default_factory=list)
+    detail: list[Block] = field(default_factory=list)
     #: A row for each check that fails, with its values under the other choices: the columns are `TRIED`.
     tried: list[list[str]] = field(default_factory=list)
     #: Whether the paper quotes it from others. It has no verdict then.
@@ -384,8 +382,8 @@ class Claim:
             "headline": self.headline,
             "few_seeds": self.few_seeds,
             "note": self.note,
-            "statement": self.statement,
-            "detail": self.detail,
+            "statement": as_json(self.statement),
+            "detail": as_json(self.detail),
             "tried": self.tried,
             "checks": [c.as_dict() for c in self.checks],
         }

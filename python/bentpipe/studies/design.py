@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from bentpipe.studies.study import Case, Key, StudyPlan
+from bentpipe.studies.study import Case, Key, Measures, StudyPlan
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,6 +90,11 @@ class Choices:
         """The key ``cc`` of a flow: the algorithm's id, or with it the parameters that differ, and more."""
         options = {**self.options.get(cc, {}), **more}
         return {"name": cc, **options} if options else cc
+
+    def tuned(self, names: str, parameters: Mapping[str, Any]) -> Self:
+        """The same with more parameters of some controllers, whose names have blanks between."""
+        more = {cc: {**self.options.get(cc, {}), **parameters} for cc in names.split()}
+        return replace(self, options={**self.options, **more})
 
     def changed(self, **values: Any) -> Self:
         """The same with some choices changed."""
@@ -209,6 +214,8 @@ class Design(Generic[S, Z]):
     sizes: Mapping[str, Z]
     points: Callable[[Replication[S, Z]], Iterable[Keys]]
     scenario: Callable[..., Mapping[str, Any]]
+    #: The scalars of one run: of its case, its result (the object of ``bentpipe run --json``) and its trace.
+    measure: Callable[[Case, Mapping[str, Any], pl.DataFrame | None], Measures]
     #: The text of the page about seeds; ``{size.seeds}`` is replaced by a number of the size.
     note: str
     #: ``keeps(keys, seed)``: whether the trace of this run of the base is drawn.

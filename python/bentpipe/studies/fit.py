@@ -24,7 +24,8 @@ from bentpipe.studies.job import StudyFailed
 from bentpipe.studies.laboratory import Laboratory, Names, Tried, assembly
 from bentpipe.studies.page import add_section
 from bentpipe.studies.readings import choice
-from bentpipe.studies.study import Section, Study, Table, Tally
+from bentpipe.studies.study import Section, Study, Tally
+from bentpipe.studies.text import Table
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.execution import Executor
 

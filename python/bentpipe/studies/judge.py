@@ -5,20 +5,22 @@ With them the columns of the runs that checks need, picked by the keys of the ru
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
 import polars as pl
 
 from bentpipe.stats import jain
-from bentpipe.studies.claim import Check, Claim, Verdict
+from bentpipe.studies.claim import Cause, Check, Claim, Verdict
 from bentpipe.studies.design import BASE, Design, Where, where
 from bentpipe.studies.page import plain
-from bentpipe.studies.prose import rows
 from bentpipe.studies.study import Key, StudyPlan
+from bentpipe.studies.text import Block, Items, Text
+
+#: A clause for the note of a claim ("" if there is none), and paragraphs for the page.
+Reason = tuple[str, list[Block]]
 
 #: Verdicts from worst to best.
 RANK = {Verdict.REFERENCE: 0, Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
@@ -30,53 +32,24 @@ class Sentence:
 
     id: str
     title: str
-    statement: str
+    statement: Text
     #: The checks from the runs; two seeds or more.
     checks: Callable[[pl.DataFrame], list[Check]]
+    #: The reason why it does or does not reproduce.
+    reason: Callable[[Findings], Reason]
     #: The runs that it is about: without any of them it is not judged. None: a closed form, without runs.
     about: Where | None = Where()
     #: Whether no choice of the set-up can touch it.
     fixed: bool = False
     #: Whether the paper quotes it from others. It is shown without a verdict then.
     reference: bool = False
+    #: Why the base does not reproduce it, if that is known.
+    cause: Cause = Cause.OURS
 
     @property
     def open(self) -> bool:
         """Whether a choice may decide its verdict."""
         return self.about is not None and not self.fixed and not self.reference
-
-
-def sentences(
-    block: str,
-    checks: Mapping[str, Callable[[pl.DataFrame], list[Check]]],
-    declared: Mapping[str, Mapping[str, Any]],
-) -> list[Sentence]:
-    """The claims of a paper.
-
-    Args:
-        block: a row for each as `bentpipe.studies.prose.rows` reads it: id, title, the paper's statement.
-        checks: `Sentence.checks` of each, by id.
-        declared: by id the other fields of a `Sentence` that are not usual. ``about`` are keys of runs with
-            their values, or false for a closed form.
-    """
-
-    def about(of: Mapping[str, Any]) -> Where | None:
-        given = of.get("about", {})
-        return None if given is False else where(**given)
-
-    return [
-        Sentence(
-            id, title, statement, checks[id], about(of), of.get("fixed", False), of.get("reference", False)
-        )
-        for id, title, statement in rows(block)
-        for of in [declared.get(id, {})]
-    ]
-
-
-def by_claim(functions: Mapping[str, Any]) -> dict[str, Any]:
-    """The functions that are named after claims, by the ids of these: of ``"K1"`` it is ``_k1``."""
-    named = {name: re.fullmatch(r"_([a-z]\d+)", name) for name in functions}
-    return {claim[1].upper(): functions[name] for name, claim in named.items() if claim}
 
 
 def evaluate(claims: Sequence[Sentence], runs: pl.DataFrame) -> list[Claim]:
@@ -122,10 +95,10 @@ class Sensitivity:
         """Change of the score against ``claim``, better (> 0) or worse (< 0), by variant that touches it."""
         return {name: RANK[c.verdict] - RANK[claim.verdict] for name, c in self.under(claim.id).items()}
 
-    def listed(self, claim_id: str, names: Iterable[str]) -> str:
+    def listed(self, claim_id: str, names: Iterable[str]) -> list[str]:
         """The changes of some variants, each with a claim's verdict under it: ``"no ACKs (same order)"``."""
         under = self.under(claim_id)
-        return "; ".join(f"{self.choices[name]} ({said(under[name])})" for name in names)
+        return [f"{self.choices[name]} ({said(under[name])})" for name in names]
 
     def few_seeds(self, variant: str, claim_id: str) -> bool:
         """Whether a claim's verdict differs from the base's only because an interval is wide."""
@@ -228,15 +201,16 @@ class Findings:
 
     def tried(
         self, claim_id: str, names: str, *checks: int, before: str = "", between: str = " and "
-    ) -> str | None:
-        """``"(rate and window): no ACKs: 1.2 and 3.4"``: what `under` gives, with the names of the checks."""
+    ) -> Items | None:
+        """What `under` gives, with the names of the checks: ``"(rate and window)"``."""
         base, under = self.sensitivity.claim(BASE, claim_id), self.under(claim_id, names, *checks)
         if not under or base is None:
             return None
-        return f"({before}{between.join(base.checks[check].what for check in checks)}): {under}"
+        what = between.join(base.checks[check].what for check in checks)
+        return replace(under, head=f"({before}{what})")
 
-    def under(self, claim_id: str, names: str, *checks: int) -> str | None:
-        """``"no ACKs: 1.2 and 3.4; two hops: ..."``: the `means` under some variants; None if none was run.
+    def under(self, claim_id: str, names: str, *checks: int) -> Items | None:
+        """The `means` under some variants, ``"no ACKs: 1.2 and 3.4"`` each; None if none was run.
 
         Args:
             claim_id: of the claim.
@@ -249,7 +223,7 @@ class Findings:
             for name, means in found.items()
             if means
         ]
-        return "; ".join(said) or None
+        return Items("", said) if said else None
 
 
 #: Values by name, one per seed.

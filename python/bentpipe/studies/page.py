@@ -12,9 +12,9 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet, Tone
 from bentpipe.stats import Mean
-from bentpipe.studies import prose
 from bentpipe.studies.claim import COUNTED, RULE, TRIED, Claim, Verdict
 from bentpipe.studies.study import Outcome, Report, Section, Study, StudyPlan, Tally
+from bentpipe.studies.text import Block, Items, sentences
 from bentpipe.web.link import links
 
 #: The colour of each verdict's badge.
@@ -165,10 +165,8 @@ def cell(text: str | Tally) -> Prose:
 
 def add_section(page: Page, section: Section) -> None:
     """A section of a study's report."""
-    page.section(section.title, section.paragraphs)
-    for table in section.tables:
-        rows = [[cell(text) for text in row] for row in table.rows]
-        page.table(table.header, rows, caption=table.caption)
+    page.section(section.title)
+    _laid_out(page, [*section.paragraphs, *section.tables])
 
 
 def render(study: Study, plan: StudyPlan, outcome: Outcome, report: Report, out: Path) -> Page:
@@ -198,7 +196,7 @@ def render(study: Study, plan: StudyPlan, outcome: Outcome, report: Report, out:
             out / f"{stem}.svg",
             alt=figure.alt,
             title=figure.title,
-            caption=figure.caption,
+            caption=sentences(figure.caption),
             files=[*kinds, Hyperlink("data", f"{figure.name}.parquet")],
             id=figure.name,
         )
@@ -225,7 +223,7 @@ def openable(plan: StudyPlan) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _checks(page: Page, claim: Claim) -> None:
     verdict = Badge(str(claim.verdict), TONE[str(claim.verdict)])
-    said = [f"The paper: {claim.statement}"]
+    said = [f"The paper: {sentences(claim.statement)}"]
     page.section(f"{claim.id} {claim.title}", said, level=3, id=f"claim-{claim.id}", badge=verdict)
     rows: list[list[Prose]] = []
     for check in claim.checks:
@@ -244,23 +242,21 @@ def _checks(page: Page, claim: Claim) -> None:
             ]
         )
     page.table(["Check", "Paper", "Measured [95\u00a0% interval]", "Rule", "Holds"], rows)
-    for text in claim.detail:
-        _laid_out(page, text)
+    _laid_out(page, claim.detail)
     if claim.tried:
         page.table(TRIED, claim.tried)
 
 
-def _laid_out(page: Page, text: str) -> None:
-    """A paragraph, its long lists as lists and tables."""
-    for block in prose.blocks(text):
+def _laid_out(page: Page, text: Sequence[Block]) -> None:
+    for block in text:
         if isinstance(block, str):
             page.paragraphs(block)
-        elif isinstance(block, prose.Items):
+        elif isinstance(block, Items):
             page.paragraphs(f"{block.head}:")
             page.bullets(block.items)
         else:
-            rows = [[label, *values] for label, values in block.rows]
-            page.table(["", *block.columns], rows, caption=block.head)
+            rows = [[cell(text) for text in row] for row in block.rows]
+            page.table(block.header, rows, caption=block.caption)
 
 
 def _reproducing(page: Page, study: Study, plan: StudyPlan, outcome: Outcome) -> None:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.studies.claim import Verdict
-from bentpipe.studies.design import BASE, Where, where
-from bentpipe.studies.prose import rows
+from bentpipe.studies.design import BASE, Where
 
 if TYPE_CHECKING:
     from bentpipe.studies.judge import Findings
-    from bentpipe.studies.study import Figure, Table
+    from bentpipe.studies.study import Figure
+from bentpipe.studies.text import Table
 
 
 class PlaceKind(StrEnum):
@@ -32,24 +31,25 @@ class PlaceKind(StrEnum):
 class Place:
     """A figure or table of a paper: its contents, our version of it, and the claims that judge it."""
 
-    kind: PlaceKind
     #: As the paper counts, or the name of one of ours: ``"4a"``, ``"loss-scan"``.
     number: str
     #: In a few words.
     shows: str
     #: The function that draws it; None if nothing is drawn, or it is a table.
     draw: Callable[[Findings], Figure] | None = None
-    #: The function that makes it, if it is a table.
-    table: Callable[[Findings], Table] | None = None
-    #: The text in its place, or the reason why there is nothing.
-    why: str = ""
     #: The ids of the claims that judge it.
     claims: tuple[str, ...] = ()
-    #: A pattern of the names of its checks: of a claim that has any such, only those are about it.
-    only: str = ""
     #: The runs that it and its claims need, and patterns of their variants; ``None``: none.
     needs: Where | None = None
+    _: KW_ONLY
     variants: tuple[str, ...] = (BASE,)
+    #: The function that makes it, if it is a table.
+    table: Callable[[Findings], Table] | None = None
+    #: A pattern of the names of its checks: of a claim that has any such, only those are about it.
+    only: str = ""
+    #: The text in its place, or the reason why there is nothing.
+    why: str = ""
+    kind: PlaceKind = PlaceKind.FIGURE
 
     def __post_init__(self) -> None:
         if (self.draw or self.table) is None and not self.why:
@@ -94,54 +94,6 @@ class Place:
             some = [check for check in every if self.only and re.search(self.only, check["what"])]
             found += [check for check in some or every if check["counted"]]
         return found
-
-
-def listed(
-    block: str, declared: Mapping[str, Mapping[str, Any]], functions: Mapping[str, Any]
-) -> tuple[Place, ...]:
-    """The places of a paper whose words are written as one block (`bentpipe.studies.prose.rows`).
-
-    Args:
-        block: a row for each place: its title; the ids of the claims that judge it, or "none", and behind a
-            colon the pattern `Place.only`; what it shows; and `Place.why`, if there is one.
-        declared: by title ``made_by``, the name of the function that draws the figure or makes the table;
-            ``with``, its arguments beside the findings; ``needs``, keys of runs with their values; and
-            ``variants``, if they are not the base alone.
-        functions: by their names.
-
-    Raises:
-        ValueError: a title is not in the block.
-        KeyError: there is no function of a name.
-    """
-
-    def made(of: Mapping[str, Any]) -> Callable[[Findings], Any] | None:
-        if "made_by" not in of:
-            return None
-        function: Callable[..., Any] = functions[of["made_by"]]
-        return partial(function, **of["with"]) if "with" in of else function
-
-    found = {}
-    for title, judges, shows, *why in rows(block):
-        kind = next(
-            kind for kind in (PlaceKind.OWN, PlaceKind.FIGURE, PlaceKind.TABLE) if title.startswith(kind)
-        )
-        claims, _, only = judges.partition(": ")
-        of = declared.get(title, {})
-        found[title] = Place(
-            kind,
-            title.removeprefix(kind).strip(),
-            shows,
-            draw=None if kind == PlaceKind.TABLE else made(of),
-            table=made(of) if kind == PlaceKind.TABLE else None,
-            why="".join(why),
-            claims=() if claims == "none" else tuple(claims.split(", ")),
-            only=only,
-            needs=where(**of["needs"]) if "needs" in of else None,
-            variants=tuple(of.get("variants", (BASE,))),
-        )
-    if strange := set(declared) - set(found):
-        raise ValueError(f"no place is called {', '.join(sorted(strange))}")
-    return tuple(found.values())
 
 
 def find(places: Sequence[Place], kinds: Sequence[PlaceKind], number: str) -> Place:

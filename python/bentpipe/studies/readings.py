@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.studies.claim import Claim
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, Design, Reading
 from bentpipe.studies.judge import Sensitivity, Sentence, evaluate, judged
-from bentpipe.studies.prose import text
-from bentpipe.studies.study import Section, Standing, StudyPlan, Table, Tally
+from bentpipe.studies.study import Section, Standing, StudyPlan, Tally
+from bentpipe.studies.text import Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,11 +94,11 @@ def section(found: Readings) -> Section | None:
     if len(found.of) < 2:
         return None
     base, *_ = found.of
-    said = text("""
-        Each row is the whole paper read in one way: the base with the changes of several choices at once,
-        over all seeds of the base. A choice is free if neither the paper, nor its numbers, nor the simulator
-        that it names gives it; such choices are counted beside those of the base.
-    """)
+    said = (
+        "Each row is the whole paper read in one way: the base with the changes of several choices at once, "
+        "over all seeds of the base. A choice is free if neither the paper, nor its numbers, nor the "
+        "simulator that it names gives it; such choices are counted beside those of the base."
+    )
     if found.free is not None:
         said += f" The base has {found.free} (table of the set-up)."
     ids = [claim.id for claim in base.claims]

@@ -21,6 +21,7 @@ from bentpipe.studies.judge import Findings, Sensitivity, evaluate, judged
 from bentpipe.studies.laboratory import assembly
 from bentpipe.studies.places import Place, PlaceKind, find
 from bentpipe.studies.study import Case, Figure, Outcome, Study, StudyPlan
+from bentpipe.studies.text import from_json, sentences
 from bentpipe.sweeps.engine import work_off
 from bentpipe.sweeps.kept import FOLDER as RUNS
 
@@ -155,7 +156,8 @@ def _kept(study: Study, place: Place, mode: str | None, folder: Path) -> Shown |
     except (OSError, ValueError, KeyError):
         return None
     files = files if again is None else {}
-    return Shown(study.name, place, of["title"], of["caption"], data, source, mine, again, files)
+    caption = sentences(from_json(of["caption"]))
+    return Shown(study.name, place, of["title"], caption, data, source, mine, again, files)
 
 
 def _again(study: Study, place: Place, mode: str, folder: Path) -> MplFigure:
@@ -190,7 +192,8 @@ def _made(
     if place.draw is None:
         return _tabled(study, place, found, source, claims)
     figure = _drawn(place, found)
-    return Shown(study.name, place, figure.title, figure.caption, figure.data, source, claims, figure.draw)
+    caption = sentences(figure.caption)
+    return Shown(study.name, place, figure.title, caption, figure.data, source, claims, figure.draw)
 
 
 def _drawn(place: Place, found: Findings) -> Figure:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
     from bentpipe.studies.places import Place
+    from bentpipe.studies.text import Block, Table, Text
 
 #: Scalars measured in one run.
 Measures = dict[str, Key]
@@ -49,18 +50,6 @@ class Outcome:
     #: Processor time of all runs, s.
     cpu_s: float
     warnings: list[str]
-
-
-@dataclass
-class Figure:
-    """A figure with its caption, the text alternative, and the data that it shows."""
-
-    name: str
-    title: str
-    caption: str
-    alt: str
-    draw: MplFigure
-    data: pl.DataFrame
 
 
 @dataclass(frozen=True)
@@ -104,12 +93,15 @@ class Standing:
 
 
 @dataclass
-class Table:
-    """A table of the page. Cells are text or tallies; text that equals a verdict is shown as a badge."""
+class Figure:
+    """A figure with its caption, the text alternative, and the data that it shows."""
 
-    header: Sequence[str]
-    rows: Sequence[Sequence[str | Tally]]
-    caption: str = ""
+    name: str
+    title: str
+    caption: Text
+    alt: str
+    draw: MplFigure
+    data: pl.DataFrame
 
 
 @dataclass
@@ -117,7 +109,7 @@ class Section:
     """A section of the page: paragraphs, then tables."""
 
     title: str
-    paragraphs: Sequence[str] = ()
+    paragraphs: Sequence[Block] = ()
     tables: Sequence[Table] = ()
     #: Free choices of the base, if the section lists them.
     free: int | None = None
@@ -133,6 +125,8 @@ class Report:
     data: dict[str, pl.DataFrame] = field(default_factory=dict)
     #: The joint readings, as `bentpipe.studies.readings.Readings.as_dict` gives them.
     readings: dict[str, Any] = field(default_factory=dict)
+    #: Names of one or two figures that represent the study beside others.
+    previews: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -168,8 +162,6 @@ class Study:
     plan: Callable[[str], StudyPlan]
     measure: Callable[[Case, Mapping[str, Any], pl.DataFrame | None], Measures]
     report: Callable[[StudyPlan, Outcome], Report]
-    #: Names of one or two figures that represent the study beside others.
-    previews: Sequence[str] = ()
     #: Every figure and table of the paper, and our version of it; none if the study is of no paper.
     places: Callable[[], Sequence[Place]] = tuple
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.design import BASE, Origin
 from bentpipe.studies.judge import Findings
 from bentpipe.studies.page import plain, plus_minus
-from bentpipe.studies.prose import paragraphs, rows
-from bentpipe.studies.study import Section, Table, Tally
+from bentpipe.studies.study import Section, Tally
+from bentpipe.studies.text import Block, Table
 
 #: The first words of the caption of the table of verdicts.
 MARKS = "Checks that hold, by claim: ✓ reproduced, ~ same order, ✗ not reproduced"
@@ -57,20 +57,29 @@ class Number(NamedTuple):
     paper: str = ""
 
 
-def set_up(given: str, said: str = "") -> Section:
+class Numbers(NamedTuple):
+    """The second table of choices."""
+
+    caption: str
+    columns: Sequence[Number]
+    #: Whether it has a row of the paper's numbers, and a column of the number of checks that hold.
+    with_paper: bool = True
+
+
+def set_up(lines: Sequence[Sequence[str]], said: Sequence[Block] = ()) -> Section:
     """The values that the paper gives, and the choices.
 
     Args:
-        given: a row for each thing, as `bentpipe.studies.prose.rows` reads it: its name, its value, the
-            source or the reason. The last begins with the evidence in brackets, by the names of `Origin`:
-            ``[paper] table 1``, ``[ours] ...``; a row of several values has one for each:
-            ``[paper, default] ...``. Without any, the table has no column of evidence.
-        said: the paragraphs above the table, as a block.
+        lines: a row for each thing: its name, its value, the source or the reason. The last begins with the
+            evidence in brackets, by the names of `Origin`: ``[paper] table 1``, ``[ours] ...``; a row of
+            several values has one for each: ``[paper, default] ...``. Without any, the table has no column of
+            evidence.
+        said: the paragraphs above the table.
     """
-    title, head, lines = "Set-up", ["What", "Value", "Source or reason"], rows(given)
+    title, head = "Set-up", ["What", "Value", "Source or reason"]
     tags = [re.match(r"\[([a-z, ]+)\] ", words) for *_, words in lines]
     if not any(tags):
-        return Section(title, paragraphs(said), [Table(head, lines)])
+        return Section(title, said, [Table(head, lines)])
     evidence = [[Origin[name.strip().upper()] for name in tag[1].split(",")] if tag else [] for tag in tags]
     shown = [
         [what, value, "; ".join(dict.fromkeys(of)), words[tag.end() if tag else 0 :]]
@@ -82,7 +91,7 @@ def set_up(given: str, said: str = "") -> Section:
         f"{free} of {len(every)} values are free choices: neither the paper nor its simulator gives them"
     )
     table = Table([*head[:2], "Evidence", head[2]], shown, caption)
-    return Section(title, paragraphs(said), [table], free)
+    return Section(title, said, [table], free)
 
 
 def choices_section(
@@ -90,7 +99,7 @@ def choices_section(
     text: str,
     *,
     untouched: str = "",
-    numbers: Mapping[str, Any] | None = None,
+    numbers: Numbers | None = None,
     title: str = "How far the choices decide",
     changes: str = "Verdicts it changes",
 ) -> Section:
@@ -100,7 +109,7 @@ def choices_section(
         found: the claims under each choice.
         text: the paragraph above the tables.
         untouched: the end of the first table's caption: the entry where a choice touches no run of a claim.
-        numbers: the second table, if there is one, as ``[numbers]`` of ``paper.toml`` declares it.
+        numbers: the second table, if there is one.
         title: of the section.
         changes: head of the last column of the first table.
     """
@@ -111,15 +120,12 @@ def choices_section(
         claims = [under.claim(name, claim_id) for claim_id in ids]
         last = "-" if name == BASE else ", ".join(_changes(found, name)) or "none"
         verdicts.append([_row_head(found, name), *(Tally(c) if c else "-" for c in claims), last])
-    second = [_numbers(found, **numbers)] if numbers else []
+    second = [_numbers(found, numbers)] if numbers else []
     return Section(title, [text], [Table(["Choice", *ids, changes], verdicts, MARKS + untouched), *second])
 
 
-def _numbers(
-    found: Findings, caption: str, columns: Sequence[Sequence[Any]], *, with_paper: bool = True
-) -> Table:
-    """With ``with_paper``, a row of the paper's numbers, and a column of the number of checks that hold."""
-    under, holding, numbers = found.sensitivity, held(found), [Number(*column) for column in columns]
+def _numbers(found: Findings, of: Numbers) -> Table:
+    under, holding, (caption, numbers, with_paper) = found.sensitivity, held(found), of
     lines, last = [], []
     if with_paper:
         last = ["Checks that hold"]

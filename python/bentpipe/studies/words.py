@@ -1,32 +1,34 @@
 """The words of a paper: the file ``words.md`` beside its code, and the values that the code gives them.
 
 A section begins with a line ``## NAME``; the text above the first one is for readers of the file. A section
-is a block of `bentpipe.studies.prose`: paragraphs, or rows of a table. A quotation at its beginning (lines
-with ``> ``) is the clause for the note of a claim, whose reason the section is.
+is a template of Jinja2: paragraphs, which empty lines part, or rows of a table, each of which begins with
+``- `` and has `` | `` between its cells. A quotation at its beginning (lines with ``> ``) is the clause for
+the note of a claim, whose reason the section is.
 
-``{name}``, ``{name:FORMAT}`` and ``{name[key]:FORMAT}`` are replaced by values as `str.format` does. Two
-formats are ours: ``plain`` is three significant digits, and ``each`` lists a mapping as ``CUBIC 1.2, BIC
-3.4``. A format and a unit may follow ``each``: ``{share:each .1f %}``. A paragraph that asks for a value
-that is None is left out.
+``{{ rtt|f(".2f") }}`` writes a number by a format of Python, ``{{ rtt|f }}`` to three significant digits,
+and ``{{ share|each(".1f", "%") }}`` a mapping as ``CUBIC 1.2 %, BIC 3.4 %``. ``{{ table(WORDS, VALUES) }}``,
+``{{ listing(WORDS, ITEMS) }}`` and ``{{ tried|headed(WORDS) }}`` are the functions of these names. A table or
+a list in a paragraph parts it in two.
 """
 
 from __future__ import annotations
 
 import re
-import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from bentpipe.studies import prose
+from bentpipe.pages.markdown import environment
+from bentpipe.studies.page import plain
 from bentpipe.studies.study import Figure
+from bentpipe.studies.text import Block, Items, Table, listing
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as MplFigure
 
-    from bentpipe.studies.assembly import Reason
+    from bentpipe.studies.judge import Reason
 
 #: The name of the file.
 FILE = "words.md"
@@ -66,45 +68,62 @@ class Words(dict[str, str]):
     def __missing__(self, name: str) -> str:
         raise KeyError(f"{self._file} has no section {name!r}; there are: {', '.join(self)}")
 
-    def block(self, name: str, /, **values: object) -> str:
-        """A section with its values.
+    def _rendered(self, name: str, values: Mapping[str, object], kept: list[Items | Table]) -> str:
+        """A section, which has marks where a list or a table of ``kept`` stands."""
+        import jinja2.meta
+
+        place = f"{self._file}, section {name!r}"
+
+        def shown(value: object) -> object:
+            if value is None:
+                raise ValueError(f"{place}, asks for a value that is None")
+            if not isinstance(value, Items | Table):
+                return value
+            kept.append(value)
+            return f"\n\n\0{len(kept) - 1}\n\n"
+
+        made = environment(finalize=shown)
+        made.filters |= {"f": formatted, "each": each, "headed": headed}
+        made.globals |= {"table": table, "listing": listing}
+        asked = jinja2.meta.find_undeclared_variables(made.parse(self[name])) - made.globals.keys()
+        if missing := sorted(asked - values.keys()):
+            raise ValueError(f"{place}, asks for {', '.join(missing)}, which is not given")
+        if unused := [of for of in values if of not in asked]:
+            raise ValueError(f"{place}, does not ask for what is given: {', '.join(unused)}")
+        return made.from_string(self[name]).render(values)
+
+    def paragraphs(self, name: str, /, **values: object) -> list[Block]:
+        """The paragraphs, lists and tables of a section.
 
         Raises:
             KeyError: there is no such section.
-            ValueError: it asks for a value that is not given, or does not ask for one that is.
+            ValueError: it asks for a value that is not given or None, or does not ask for one that is given.
         """
-        place, parts, used = f"{self._file}, section {name!r}", [], set[str]()
-        for part in re.split(r"\n\s*\n", self[name]):
-            fields = {str(field) for _, field, *_ in string.Formatter().parse(part) if field is not None}
-            asked = {re.split(r"[.\[]", field)[0] for field in fields}
-            if missing := sorted(asked - values.keys()):
-                raise ValueError(f"{place}, asks for {', '.join(missing)}, which is not given")
-            used |= asked
-            if all(values[of] is not None for of in asked):
-                parts.append(_FORMATTER.vformat(part, (), values))
-        if unused := [of for of in values if of not in used]:
-            raise ValueError(f"{place}, does not ask for what is given: {', '.join(unused)}")
-        return "\n\n".join(parts)
+        kept: list[Items | Table] = []
+        text = self._rendered(name, values, kept)
+        parts = (" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip())
+        return [kept[int(part[1:])] if part.startswith("\0") else part for part in parts]
 
     def text(self, name: str, /, **values: object) -> str:
-        """A section as one paragraph; raises as `block` does."""
-        return prose.text(self.block(name, **values))
+        """A section as one paragraph; raises as `paragraphs` does."""
+        return " ".join(map(str, self.paragraphs(name, **values)))
 
-    def paragraphs(self, name: str, /, **values: object) -> list[str]:
-        """The paragraphs of a section; raises as `block` does."""
-        return prose.paragraphs(self.block(name, **values))
+    def rows(self, name: str, /, **values: object) -> list[list[str]]:
+        """The cells of the rows of a section; raises as `paragraphs` does."""
+        rows = re.split(r"^- ", self._rendered(name, values, []), flags=re.MULTILINE)[1:]
+        return [" ".join(row.split()).split(" | ") for row in rows]
 
     def reason(self, name: str, /, **values: object) -> Reason:
-        """The clause for the note of a claim, "" if there is none, and paragraphs; raises as `block` does."""
-        first, *others = self.paragraphs(name, **values) or [""]
-        if not first.startswith("> "):
-            return "", [first, *others]
-        return first.removeprefix("> ").replace(" > ", " "), others
+        """The clause for the note of a claim or "", and the rest; raises as `paragraphs` does."""
+        first, *others = self.paragraphs(name, **values)
+        if isinstance(first, str) and first.startswith("> "):
+            return first.removeprefix("> ").replace(" > ", " "), others
+        return "", [first, *others]
 
     def figure(
         self, name: str, drawn: MplFigure, data: pl.DataFrame, /, *, of: str = "", **values: object
     ) -> Figure:
-        """A figure, from a section of three paragraphs: title, caption, text alternative.
+        """A figure, from a section: the title, the caption, and in the last paragraph the text alternative.
 
         Args:
             name: of the figure, and of its section unless ``of`` names that.
@@ -113,41 +132,39 @@ class Words(dict[str, str]):
             of: the section of several figures.
             values: of the section.
 
-        Raises as `block` does.
+        Raises as `paragraphs` does.
         """
-        title, caption, alternative = self.paragraphs(of or name, **values)
-        return Figure(name, title, caption, alternative, drawn, data)
+        title, *caption, alternative = self.paragraphs(of or name, **values)
+        return Figure(name, str(title), caption, str(alternative), drawn, data)
+
+
+def formatted(value: float | str, form: str = "") -> str:
+    """A number, to three significant digits without a format; text stays as it is."""
+    return value if isinstance(value, str) else format(value, form) if form else plain(value)
 
 
 def each(values: Mapping[str, float | str], form: str = "", unit: str = "") -> str:
-    """``"CUBIC 1.2, BIC 3.4"``.
+    """``"CUBIC 1.2, BIC 3.4"``: values by name, each `formatted` and with a unit."""
+    return ", ".join(f"{name} {formatted(of, form)} {unit}".rstrip() for name, of in values.items())
+
+
+def headed(of: Items | None, head: str) -> Block:
+    """A list with words before its own; "" if there is none."""
+    return "" if of is None else listing(f"{head} {of.head}".rstrip(), of.items)
+
+
+def table(head: str, values: Mapping[str, Any], form: str = "", unit: str = "") -> Table:
+    """A table in a text.
 
     Args:
-        values: by name; text stays as it is.
-        form: how a number is formatted; three significant digits if empty.
+        head: the words that introduce it.
+        values: the value of each column; or the rows, each by its label with such values.
+        form: how a number is formatted, as by `formatted`.
         unit: what follows each value.
     """
-    texts = {name: of if isinstance(of, str) else _formatted(of, form) for name, of in values.items()}
-    return ", ".join(f"{name} {text} {unit}".rstrip() for name, text in texts.items())
-
-
-def _formatted(value: float, form: str = "") -> str:
-    """A number, to three significant digits without a format."""
-    from bentpipe.studies.page import plain
-
-    return format(value, form) if form else plain(value)
-
-
-class _Formatter(string.Formatter):
-    """`str.format` with the formats of ours."""
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        if format_spec == "plain":
-            return _formatted(value)
-        if format_spec.startswith("each"):
-            form, _, unit = format_spec.removeprefix("each").strip().partition(" ")
-            return each(value, form, unit)
-        return str(super().format_field(value, format_spec))
-
-
-_FORMATTER = _Formatter()
+    rows = values if all(isinstance(of, Mapping) for of in values.values()) else {"": values}
+    columns: Sequence[str] = list(next(iter(rows.values())))
+    cells = [
+        [label, *(f"{formatted(of[x], form)} {unit}".rstrip() for x in columns)] for label, of in rows.items()
+    ]
+    return Table(["", *columns], cells, " ".join(head.split()))

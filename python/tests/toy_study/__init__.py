@@ -35,7 +35,6 @@ STUDY = Study(
     plan=plan,
     measure=measure,
     report=Loaded("toy_study.report", "build"),
-    previews=("figure-1",),
 )
 CHOICES = Study(
     name="choices",
@@ -45,7 +44,6 @@ CHOICES = Study(
     plan=Loaded("toy_study.choices", "DESIGN.plan"),
     measure=counted,
     report=Loaded("toy_study.choices", "build"),
-    previews=("figure-1",),
 )
 STUDIES = {
     "choices": CHOICES,

@@ -11,8 +11,9 @@ from bentpipe.studies import design
 from bentpipe.studies.assembly import Assembly, Explanation
 from bentpipe.studies.claim import above, number
 from bentpipe.studies.design import Choices, Design, Origin, Reading, Variant, Where, where
-from bentpipe.studies.judge import column, sentences
-from bentpipe.studies.places import Place, PlaceKind
+from bentpipe.studies.judge import Sentence, column
+from bentpipe.studies.places import Place
+from toy_study.measure import counted
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ DESIGN = Design(
     {"quick": design.Size(3, 2), "full": design.Size(4, 2)},
     points,
     scenario,
+    measure=counted,
     note="Seeds 1 to {size.seeds}.",
     keeps=lambda keys, seed: False,
     readings=(Reading("fitted", "what a search found", ("rate-3", "thrice"), quick=True),),
@@ -81,23 +83,23 @@ def _window(runs):
     return [number("thrice the rate", got, 8.5), above("never", [0.0] * len(got), got)]
 
 
-CLAIMS = sentences(
-    """
-    - R | Rate | the rate is 2.9 Mbit/s.
-    - W | Window | three times as much.
-    """,
-    {"R": _rate, "W": _window},
-    {"R": {"about": {"part": "rate"}}, "W": {"about": {"part": "window"}}},
-)
+def _because(found):
+    return "a reason", ["A paragraph."]
+
+
+CLAIMS = [
+    Sentence("R", "Rate", "the rate is 2.9 Mbit/s.", _rate, _because, where(part="rate")),
+    Sentence("W", "Window", "three times as much.", _window, _because, where(part="window")),
+]
 
 
 def sections(found):
     from bentpipe.studies.tables import choices_section, set_up
 
-    given = """
-        - Rate | 1 Mbit/s | [ours] a guess
-        - Delay, length | 50 ms, 2 s | [paper, ours] table 1; the length is not given
-    """
+    given = [
+        ["Rate", "1 Mbit/s", "[ours] a guess"],
+        ["Delay, length", "50 ms, 2 s", "[paper, ours] table 1; the length is not given"],
+    ]
     return [set_up(given), choices_section(found, "Text.")]
 
 
@@ -110,6 +112,5 @@ def figure(found):
     return Figure("figure-1", "Figure 1.", "A caption.", "A line", fig, pl.DataFrame({"x": [1]}))
 
 
-PLACES = (Place(PlaceKind.FIGURE, "1", "a line", draw=figure),)
-REASONS = dict.fromkeys("RW", lambda _: ("a reason", ["A paragraph."]))
-build = Assembly(DESIGN, CLAIMS, Explanation(REASONS), PLACES, sections)
+PLACES = (Place("1", "a line", figure),)
+build = Assembly(DESIGN, CLAIMS, Explanation(), PLACES, sections, previews=("figure-1",))

@@ -30,4 +30,4 @@ def build(plan, outcome):
         }
     )
     figure = Figure("figure-1", "Figure 1.", "A caption.", "A <line>", fig, outcome.traces)
-    return Report([found], [figure], [], {"sensitivity": variants})
+    return Report([found], [figure], [], {"sensitivity": variants}, previews=("figure-1",))

@@ -1,9 +1,10 @@
-"""Figures 1 and 5 to 13 of the A-LIAD paper and the curve of alpha, and tables of the runs."""
+"""Figures 1 and 5 to 13 of the A-LIAD paper, the curve of alpha, and its page."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +15,31 @@ from matplotlib.patches import Patch
 from bentpipe.analysis import a_liad as analysis
 from bentpipe.papers.a_liad import claims, setup
 from bentpipe.papers.a_liad.claims import LABELS, values
-from bentpipe.papers.a_liad.measure import ELAPSED_S
-from bentpipe.papers.a_liad.setup import ALGORITHMS, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, RTTS_S, SHORT_S
+from bentpipe.papers.a_liad.setup import (
+    ALGORITHMS,
+    BASE,
+    BDP,
+    CUT,
+    DESIGN,
+    ELAPSED_S,
+    GEO_S,
+    HIGH,
+    INTRA_S,
+    LOW,
+    NONE,
+    RTTS_S,
+    SHORT_S,
+)
 from bentpipe.studies import draw
+from bentpipe.studies.assembly import Assembly, Explanation
 from bentpipe.studies.claim import interval
+from bentpipe.studies.design import where
 from bentpipe.studies.judge import Findings
 from bentpipe.studies.page import plain, plus_minus
-from bentpipe.studies.study import Figure, Section, Table
+from bentpipe.studies.places import Place, PlaceKind
+from bentpipe.studies.study import Figure, Section, Tally
+from bentpipe.studies.tables import MARKS, Number, Numbers, choices_section, decision, set_up
+from bentpipe.studies.text import Table
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -175,7 +194,7 @@ def friendliness(found: Findings, name: str, rtt_s: float) -> Figure:
     group_b = Patch(**(draw.hatched("reno") | {"linewidth": None}), label="group B, NewReno, mean of 5")
     draw.legend(fig, group_a, group_b)
     cut = claims.reductions(found.base, rtt_s, ALGORITHMS)
-    taken = ", ".join(f"{x} {np.mean(v):.0f} %" for x, v in cut.items() if x != claims.NEWRENO)
+    taken = {x: float(np.mean(v)) for x, v in cut.items() if x != claims.NEWRENO}
     return _figure(found, name, fig, rows, taken=taken)
 
 
@@ -235,16 +254,15 @@ def windows_under_loss(found: Findings) -> Figure:
     """Figure 11: windows under random loss."""
     data = _pick(found, "loss")
     fig, axes = draw.figure(4.6, rows=2, sharex=True)
-    each = []
+    each = {}
     for ax, per in zip(axes, (LOW, HIGH), strict=True):
         at = data.filter(pl.col("per") == per)
         _windows(ax, at, [*ALGORITHMS[1:], "a-liad"], every=100, linewidth=0.8)
         ax.set_ylim(0, 1.05 * max(at.filter(pl.col("t_s") > 20)["cwnd"].to_list(), default=1.0))
         draw.panel_title(ax, f"PER {per * 100:g} %")
         means = claims.groups(found.base, "loss", "cwnd", per=per, of=ALGORITHMS)
-        said = ", ".join(f"{x} {plus_minus(interval(v))}" for x, v in means.items())
-        each.append(f"{per * 100:g} %: {said}")
-    return _of_windows("figure-11", fig, data, ALGORITHMS, means="; ".join(each))
+        each[f"{per * 100:g} %"] = {x: plus_minus(interval(v)) for x, v in means.items()}
+    return _of_windows("figure-11", fig, data, ALGORITHMS, means=each)
 
 
 def _pick(found: Findings, experiment: str) -> pl.DataFrame:
@@ -303,3 +321,96 @@ def runs_section(base: pl.DataFrame) -> Section:
     intra_head = ["PER", "Jain's index", "Link in use, %", "Packets dropped by the queue"]
     runs, six = Table(head, rows, WORDS.text("The runs")), Table(intra_head, fair, "Six A-LIAD flows")
     return Section("What the runs did", [], [runs, six])
+
+
+def sections(found: Findings) -> list[Section]:
+    """The set-up, the behaviour of the runs, and the influence of the choices on the verdicts."""
+    return [setup_section(), runs_section(found.base), *one_queue(found), _choices(found)]
+
+
+#: Claims that no single queue reproduces together, and the variant with a short queue.
+OF_THE_QUEUE, SHORT_QUEUE = ("A2", "A3", "A4", "A5", "A9"), "buffer-50"
+
+
+def one_queue(found: Findings) -> list[Section]:
+    """A note that figures 8 and 13 need a shorter queue than figures 5, 7 and 9; empty if it was not run."""
+    under = found.sensitivity
+    lines: list[list[str | Tally]] = []
+    for name, what in (("base", "1 BDP of each path (base)"), (SHORT_QUEUE, "50 packets, at GEO 0.07 BDP")):
+        claims_of = [under.claim(name, claim_id) for claim_id in OF_THE_QUEUE]
+        lines.append([what, *(Tally(c) for c in claims_of if c is not None)])
+    if any(len(line) <= len(OF_THE_QUEUE) for line in lines):
+        return []
+    table = Table(["Queue", *OF_THE_QUEUE], lines, f"{MARKS}, over {found.few_seeds} seeds")
+    return [Section("One queue does not give all figures", WORDS.paragraphs("One queue"), [table])]
+
+
+def setup_section() -> Section:
+    """The values that the paper gives, and the choices with their reasons."""
+    window = BASE.window_packets()
+    given = WORDS.rows(
+        "Set-up",
+        setup=setup,
+        window=window,
+        queued=window - round(BDP),
+        few=20 * BASE.wire_bytes * 8 / GEO_S / 1e6,
+    )
+    return set_up(given, WORDS.paragraphs("About the set-up"))
+
+
+def _choices(found: Findings) -> Section:
+    said = f"Each row changes one choice and repeats the study over {found.few_seeds} seeds; the first row "
+    said += f"is the base over the same seeds. {decision(found)}"
+    untouched = ". A choice that does not concern a claim leaves its runs as they are."
+    return choices_section(found, said, untouched=untouched, numbers=NUMBERS)
+
+
+NUMBERS = Numbers(
+    "The numbers that the paper prints, under each choice",
+    [
+        Number("A-LIAD in 30 s, %", "A2", 0, "80"), Number("CUBIC less A-LIAD, %", "A2", 1, "3"),
+        Number("J, no loss", "A4", 0, "0.995"), Number("A-LIAD at 0.1 %, %", "A6", 0, "60"),
+        Number("less at 1 %", "A6", 1, "> 0"), Number("NewReno loses to STCP, %", "A8", 0, "45"),
+        Number("to A-LIAD", "A8", 1, "38"), Number("to CUBIC", "A8", 2, "11"),
+    ],
+)  # fmt: skip
+
+PLACES = (
+    Place("1", "sending rate of LIAD over the RTT", liad, ("A1",), where(experiment="fig1")),
+    Place("2", "the phases of A-LIAD's window (a sketch)", phases,
+        needs=where(experiment="loss", cc="a-liad")),
+    Place("3", "windows of two flows with different RTTs (a sketch)", claims=("A10",),
+        why="a sketch without axes; the law that it illustrates, equation 11, is the figure alpha"),
+    Place("4", "the network of the simulations",
+        why="senders and receivers around one bottleneck; the set-up's table has rates and delays"),
+    Place("5", "throughput at the start-up over GEO", start_up, ("A2",), where(experiment="start-up")),
+    Place("6", "windows at the start-up", windows_with_sack, needs=where(experiment="start-up")),
+    Place("7", "windows of A-LIAD (a), Westwood and CUBIC (b) at the start-up", overshoot, ("A3",),
+        where(experiment=("start-up", "no-sack"))),
+    Place("8", "six competing A-LIAD flows at three error rates", intra, ("A4",), where(experiment="intra")),
+    Place("9", "throughput over the RTT", rtts, ("A5",), where(experiment="rtt")),
+    Place("10", "throughput under packet loss", loss, ("A6",), where(experiment="loss")),
+    Place("11", "windows under packet loss", windows_under_loss, ("A7",), where(experiment="loss")),
+    Place("12", "friendliness with NewReno at 25 ms", partial(friendliness, name="figure-12", rtt_s=0.025),
+        ("A8",), where(experiment="friend")),
+    Place("13", "friendliness with NewReno at 600 ms", partial(friendliness, name="figure-13", rtt_s=0.6),
+        ("A9",), where(experiment="friend")),
+    Place("alpha", "equation 11: alpha over the RTT, solved and fitted", alpha, ("A10",), kind=PlaceKind.OWN),
+)  # fmt: skip
+
+build = Assembly(
+    DESIGN,
+    claims.CLAIMS,
+    Explanation(lists_failing=True),
+    PLACES,
+    sections,
+    limits=(
+        CUT,
+        claims.LINEAR,
+        claims.NEAR,
+        claims.FIT_WITHIN,
+        claims.DIGITS,
+        claims.SAME_EPOCH_S,
+    ),
+    previews=("figure-10",),
+)

@@ -1,4 +1,4 @@
-"""The set-up of the A-LIAD paper as scenarios: its given values, and our choices.
+"""The set-up of the A-LIAD paper as scenarios: its given values, and our choices; the measures of a run.
 
 The paper gives a dumbbell with a bottleneck of 10 or 50 Mbit/s, round-trip times, packet error rates, the
 BDP in packets, and SACK. It does not give the buffer, the sender's window, delayed ACKs, most durations, or
@@ -9,13 +9,29 @@ the paper's own numbers, else from ns-2.35, the simulator's last version before 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from bentpipe.stats import jain
 from bentpipe.studies import design
-from bentpipe.studies.declared import Declared, read_variants
-from bentpipe.studies.design import Choices, Design, Keys, Replication, Size
+from bentpipe.studies.claim import Tolerance
+from bentpipe.studies.design import (
+    Choices,
+    Design,
+    Keys,
+    Origin,
+    Reading,
+    Replication,
+    Size,
+    Variant,
+    Where,
+    where,
+)
+from bentpipe.studies.study import Case, Measures
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: The algorithms of the comparison, in the order of the figures. "reno" is NewReno.
 ALGORITHMS = ("a-liad", "liad", "reno", "westwood", "cubic", "bic", "scalable", "highspeed")
@@ -174,9 +190,14 @@ class ALiadSetup(Choices):
         )
 
 
-PAPER = Declared.beside(__file__)
 #: The modules of ns-2.35's ``TCP/Linux``, those of Linux 2.6.22, behind the rivals.
-MODULES: Mapping[str, Mapping[str, Any]] = PAPER.given["modules"]
+MODULES: Mapping[str, Mapping[str, Any]] = {
+    "westwood": {"name": "westwood-plus", "rules": "ns-2"},
+    "cubic": {"rules": "linux-2.6.22"},
+    "bic": {"ack_ratio": 31 / 16},
+    "scalable": {"a": 0.02, "at_least_reno": True},
+    "highspeed": {"form": "linux"},
+}
 BASE = ALiadSetup(options=MODULES)
 #: The bandwidth-delay product over GEO, packets.
 BDP = BASE.bdp(LINK_MBPS, GEO_S)
@@ -187,7 +208,106 @@ def _has_newreno(keys: Keys) -> bool:
     return keys["cc"] == "reno" or keys["experiment"] == "friend"
 
 
-VARIANTS, READINGS, ONLY_JOINT = read_variants(__file__, BASE, {"has-newreno": _has_newreno})
+CUBICS = where(cc=("cubic", "bic"))
+
+
+def judged(*cc: str) -> Where:
+    """The runs that claims are about; with names, those of these controllers."""
+    return where(
+        experiment=("start-up", "no-sack", "intra", "rtt", "loss", "friend"), **({"cc": cc} if cc else {})
+    )
+
+
+SHORT = where(rtt_ms=25)
+LOSSY = where(experiment=("intra", "loss"))
+UNSAID = where(experiment=("intra", "rtt", "loss"))
+SWEEP = where(experiment="rtt")
+RIVALS = where(experiment=("intra", "friend"))
+
+#: The choices that are tried beside the base.
+VARIANTS = (
+    Variant("eq6", "A-LIAD: eq 2, 3 and 6 per ACK", BASE.tuned("a-liad liad", {"ack_mode": "eq6"}),
+        judged("a-liad", "liad"), quick=True, evidence=Origin.PAPER, source="as printed"),
+    Variant("lifetime", "A-LIAD: RTTmax is the largest ever",
+        BASE.tuned("a-liad liad", {"decrease": "lifetime"}), judged("a-liad", "liad"), evidence=Origin.PAPER,
+        source='eq 7: the extreme RTTs "experienced by the flow"'),
+    Variant("uncapped", "A-LIAD: beta of eq 7 without a bound", BASE.tuned("a-liad liad", {"beta_max": 1.0}),
+        judged("a-liad", "liad"), evidence=Origin.PAPER, source="as printed"),
+    Variant("probe", "A-LIAD: slow probing by eq 3", BASE.tuned("a-liad liad", {"probe": "eq3"}),
+        judged("a-liad", "liad"), evidence=Origin.PAPER, source="as printed"),
+    Variant("at-w-max", "A-LIAD: max-probing again at a Wmax without a loss",
+        BASE.tuned("a-liad liad", {"at_w_max": "probe"}), judged("a-liad", "liad"), quick=True,
+        source="the paper is silent"),
+    Variant("standard", "A-LIAD: standard slow start", BASE.tuned("a-liad liad", {"start": "standard"}),
+        judged("a-liad", "liad"), source="what eq 2 replaces"),
+    Variant("westwood", "Westwood of 2001 in place of Westwood+",
+        replace(BASE, options={**BASE.options, "westwood": {}}), judged("westwood"), quick=True,
+        evidence=Origin.PAPER, source='section 2 calls it "TCP-Westwood [12]" and tells Westwood+ from it'),
+    Variant("westwood-ns2", "Westwood of 2001 with the filter of its authors' ns-2 module",
+        replace(BASE, options={**BASE.options, "westwood": {"filter": "constant"}}), judged("westwood"),
+        source="a module that ns-2 lacks"),
+    Variant("cubic-rfc", "CUBIC of RFC 9438", replace(BASE, options={**BASE.options, "cubic": {}}),
+        judged("cubic"), quick=True, source="a rule of 2023"),
+    Variant("highspeed-own", "HighSpeed of ns-2's own sender: the formulas of RFC 3649",
+        replace(BASE, options={**BASE.options, "highspeed": {}}), judged("highspeed"),
+        evidence=Origin.DEFAULT, source="Agent/TCP/Sack1 set windowOption_ 8"),
+    Variant("old-cubic", "CUBIC and BIC of Linux 2.6.16: ssthresh 100 at the start",
+        replace(BASE, initial_ssthresh={"cubic": 100, "bic": 100}), CUBICS,
+        source="Linux 2.6.16, not ns-2.35"),
+    Variant("stcp-kelly", "Scalable as published: Reno up to 16 packets, 0.01 per packet above",
+        replace(BASE, options={**BASE.options, "scalable": {"legacy_window": 16}}), judged("scalable"),
+        source="T. Kelly, 2003"),
+    Variant("window-1500", "window_ of 1500 packets", replace(BASE, window=1500), judged(),
+        evidence=Origin.FITTED, source="1410 to 1500 meet most checks of 1402 (base) to 2400"),
+    Variant("window-none", "first slow start without a limit", replace(BASE, window=0), judged(),
+        source="real senders have no such limit"),
+    Variant("bounded", "window_ bounds what is outstanding", replace(BASE, bounded=True), judged(),
+        evidence=Origin.DEFAULT, source="TcpAgent::send_much, which TCP/Linux overrides"),
+    Variant("buffer-bdp", "buffer 1 BDP at 25 ms, too", replace(BASE, buffer_least=2), SHORT,
+        evidence=Origin.IMPLIED, source="delta = 1.93"),
+    Variant("buffer-50", "buffer 50 packets", replace(BASE, buffer_bdp=0.0), judged(),
+        evidence=Origin.DEFAULT, source="Queue set limit_"),
+    Variant("buffer-two", "buffer two BDPs", replace(BASE, buffer_bdp=2.0), judged(), source="a larger one"),
+    Variant("mss-1000", "1000-byte packets", replace(BASE, mss_bytes=1000), judged(), evidence=Origin.DEFAULT,
+        source="Agent/TCP set packetSize_"),
+    Variant("delayed-ack", "delayed ACKs", replace(BASE, delayed_ack=True), judged(),
+        source="as receivers do"),
+    Variant("no-sack", "no SACK in any run", replace(BASE, recovery="newreno", newreno_recovery="newreno"),
+        judged(), source="figure 7 only"),
+    Variant("newreno", "NewReno without SACK", replace(BASE, newreno_recovery="newreno"), _has_newreno,
+        evidence=Origin.DEFAULT, source="Agent/TCP/Newreno"),
+    Variant("acks-lost", "ACKs lost at the same rate", replace(BASE, acks_lost=True), LOSSY,
+        source="a lossy way back"),
+    Variant("length-100", "100 s where no length is given", replace(BASE, long_s=100.0), UNSAID,
+        source="a shorter run"),
+    Variant("sweep-loss", "packet error rate 0.1 % in the RTT sweep of figure 9",
+        replace(BASE, sweep_per=0.001), SWEEP, quick=True, evidence=Origin.IMPLIED,
+        source="the least that section 4.3 names"),
+    Variant("rtt-spread", "RTT up to 4 % below the nominal one, by seed", replace(BASE, spread=0.04),
+        judged(), source="one RTT to the last digit may be an accident of phases"),
+    Variant("own-rtts", "competing flows differ in RTT by up to 4 %",
+        replace(BASE, spread=0.04, own_rtts=True), RIVALS, source="real paths"),
+)  # fmt: skip
+
+#: One that only readings use.
+ONLY_JOINT = (
+    Variant("sweep-0.03", "packet error rate 0.03 % in figure 9", replace(BASE, sweep_per=0.0003), SWEEP,
+        evidence=Origin.FITTED, source="0.01 to 0.1 % were tried for figure 9"),
+)  # fmt: skip
+
+#: The paper read as a whole.
+READINGS = (
+    Reading("as-printed", "eq 2, 3, 6 and 7 to the letter, and Westwood as cited",
+        ("eq6", "lifetime", "uncapped", "probe", "westwood")),
+    Reading("defensible", "NewReno without SACK, a loss of 0.1 % in figure 9", ("newreno", "sweep-loss"),
+        quick=True),
+    Reading("outstanding", "window_ of 1500 bounds what is outstanding, as in ns-2's own senders",
+        ("bounded", "window-1500")),
+    Reading("short-queue", "ns-2's queue of 50 packets everywhere", ("buffer-50",)),
+    Reading("fitted",
+        "NewReno without SACK, CUBIC of RFC 9438, window_ of 1500 and a loss of 0.03 % in figure 9",
+        ("newreno", "cubic-rfc", "window-1500", "sweep-0.03")),
+)  # fmt: skip
 
 
 def points(of: Replication[ALiadSetup, Size]) -> Iterator[Keys]:
@@ -206,13 +326,86 @@ def scenario(
     return of.setup.scenario(run, of.seed, trace=drawn or experiment in DRAWN[:2])
 
 
+#: Elapsed times of figure 5, seconds.
+ELAPSED_S = (5, 10, 15, 20, 25, 30)
+CUT = Tolerance(
+    0.1,
+    "A3: a window is reduced if it falls by more than this share",
+    "less than the least cut at a loss, Scalable's eighth",
+)
+
+
+def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
+    """The scalars of one run; all runs have the first group, the others NaN where they do not apply.
+
+    ``mbps``: goodput of the algorithm under test; ``share``: its share of the bottleneck in per cent, headers
+    counted; ``cwnd``: its mean window, segments; ``drops``: packets lost, ``overflow``: dropped by the full
+    queue; ``timeouts``; ``used``: per cent of the link in use, retransmissions counted; ``jain`` of all
+    flows.
+
+    ``newreno_mbps``: goodput of all NewReno flows together; ``flow_1`` to ``flow_6``: goodput of the flows of
+    the intra-fairness runs, from the slowest to the fastest.
+
+    Start-up runs: ``at_5`` to ``at_30``: as ``share``, up to 5 s to 30 s; ``exit``: window at the end of slow
+    start (the first that reaches ssthresh, or before the first reduction); ``peak``: largest window;
+    ``cuts``: reductions of the window.
+    """
+    flows = [f for f in result["flows"] if f["name"].startswith("x-")]
+    reno = [f for f in result["flows"] if f["name"].startswith("newreno-")]
+    link = next(k for k in result["links"] if k["direction"] == "forward")
+    rate = float(link["rate_bps"])
+    mss = int(case.keys["mss"])
+    wire = (mss + HEADER_BYTES) / mss
+    x = flows[0]
+    rates = [float(f["goodput_bps"]) for f in [*flows, *reno]]
+    got: Measures = {
+        "mbps": x["goodput_bps"] / 1e6,
+        "share": x["goodput_bps"] * wire / rate * 100,
+        "cwnd": float(x["cwnd_mean_segments"]),
+        "drops": int(x["dropped_packets"]),
+        "overflow": int(link["dropped_queue"]),
+        "timeouts": int(x["timeouts"]),
+        "used": float(link["utilisation"]) * 100,
+        "jain": jain(rates),
+        "newreno_mbps": sum(f["goodput_bps"] for f in reno) / 1e6 if reno else float("nan"),
+    }
+    ranked = sorted(f["goodput_bps"] / 1e6 for f in flows)
+    for i in range(INTRA_FLOWS):
+        got[f"flow_{i + 1}"] = ranked[i] if len(flows) == INTRA_FLOWS else float("nan")
+    starts = case.keys["experiment"] in ("start-up", "no-sack")
+    return got | (_start_up(trace, wire * 8 / rate) if starts else _BLANK)
+
+
+_BLANK: Measures = dict.fromkeys([*(f"at_{t}" for t in ELAPSED_S), "exit", "peak", "cuts"], float("nan"))
+
+
+def _start_up(trace: pl.DataFrame | None, seconds_per_byte: float) -> Measures:
+    if trace is None:
+        raise ValueError("the start-up runs measure windows over time, so they record a trace")
+    rows = trace.sort("t_s")
+    got: Measures = {}
+    for t in ELAPSED_S:
+        until = rows.filter(rows["t_s"] <= t + 1e-9)
+        delivered = float(until["delivered_bytes"][-1]) if until.height else 0.0
+        got[f"at_{t}"] = delivered * seconds_per_byte / min(t, START_UP_S) * 100
+    cwnd, ssthresh = rows["cwnd"].to_list(), rows["ssthresh"].to_list()
+    falls = [i for i in range(1, len(cwnd)) if cwnd[i] < (1 - CUT) * cwnd[i - 1]]
+    first = falls[0] if falls else len(cwnd)
+    reached = (i for i in range(first) if cwnd[i] >= ssthresh[i] - 1)
+    end = float(cwnd[next(reached, first - 1)])
+    return {**got, "exit": end, "peak": float(max(cwnd)), "cuts": float(len(falls))}
+
+
 DESIGN = Design(
     BASE,
     VARIANTS,
     {"quick": Size(3, 2), "full": Size(10, 4)},
     points,
     scenario,
-    note=PAPER.note,
+    measure,
+    note="{size.seeds} seeds (1 to {size.seeds}) for every value, {size.sensitivity_seeds} for each changed "
+    "choice. A seed draws the start of flows that compete and the packets that are lost; a single flow "
+    "without random loss is the same run under every seed, so its intervals have no width.",
     keeps=lambda keys, seed: seed == TRACE_SEED and keys["experiment"] in DRAWN,
     identity=("experiment", "cc", "rtt_ms", "per", "seed"),
     readings=READINGS,

@@ -1,10 +1,9 @@
-"""Figures 1, 3 and 4 of the HSWA-TCP paper, drawn from our runs, and tables of the runs."""
+"""Figures 1, 3 and 4 of the HSWA-TCP paper, drawn from our runs, and its page."""
 
 from __future__ import annotations
 
 import json
-import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -13,13 +12,17 @@ from matplotlib.lines import Line2D
 from bentpipe import registry
 from bentpipe.papers.hswa import claims, setup
 from bentpipe.papers.hswa.claims import LABELS, power
-from bentpipe.papers.hswa.setup import BERS, BESIDE, RATE_BPS, RTT_S
+from bentpipe.papers.hswa.setup import BERS, BESIDE, DESIGN, RATE_BPS, RTT_S
 from bentpipe.studies import draw
+from bentpipe.studies.assembly import Assembly, Explanation
 from bentpipe.studies.claim import RELATIVE_TOLERANCE, interval
-from bentpipe.studies.design import BASE, where
+from bentpipe.studies.design import BASE, Where, where
 from bentpipe.studies.judge import Findings, column
 from bentpipe.studies.page import plain, plus_minus
-from bentpipe.studies.study import Figure, Section, Table
+from bentpipe.studies.places import Place, PlaceKind
+from bentpipe.studies.study import Figure, Section
+from bentpipe.studies.tables import Number, Numbers, choices_section, decision, held, set_up
+from bentpipe.studies.text import Table
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -72,11 +75,13 @@ def increments(found: Findings) -> Figure:
         seeds=found.seeds,
         rate=setup.INCREMENT_RATE_BPS / 1e6,
         rtt=setup.INCREMENT_RTT_S * 1e3,
-        fits="; ".join(
-            f"{power(b)}: increment at TD = BaseTD {plus_minus(s)}, TD / BaseTD without increment "
-            f"{plus_minus(zero)}"
+        fits={
+            power(b): {
+                "increment at TD = BaseTD": plus_minus(s),
+                "TD / BaseTD without increment": plus_minus(zero),
+            }
             for b, (s, zero) in ends.items()
-        ),
+        },
     )
 
 
@@ -104,47 +109,6 @@ def orbits(found: Findings) -> Figure:
     return WORDS.figure("figure-4", fig, pl.DataFrame(rows), seeds=found.seeds)
 
 
-#: The numbers printed for a BER of 1e-5: algorithm and orbit.
-SCANNED = (("scps", "GEO"), ("hswa", "GEO"), ("hswa", "MEO"), ("hswa", "LEO"))
-
-
-def scanned(found: Findings, size: int, cc: str, orbit: str) -> dict[float, list[float]]:
-    """Throughput over the printed one, by packet loss rate: one value per seed."""
-    printed, at = claims.PRINTED[cc, orbit, setup.SCAN_BER], {"cc": cc, "orbit": orbit}
-    return {
-        loss: [x / printed for x in column(found.runs, "mbps", variant=setup.scan_name(size, loss), **at)]
-        for loss in setup.SCAN_LOSS
-    }
-
-
-def needed(found: Findings, size: int, cc: str, orbit: str) -> tuple[float, float]:
-    """The packet loss rates between which a number printed for 1e-5 is met within the rule's tolerance.
-
-    By interpolation between the rates of the scan, both axes logarithmic; an end of the scan if beyond it.
-    """
-    ratio = {loss: math.log(interval(x).mean) for loss, x in scanned(found, size, cc, orbit).items()}
-    falling = list(reversed(np.minimum.accumulate(list(ratio.values()))))
-    losses = [math.log(loss) for loss in reversed(ratio)]
-    high, low = (
-        math.exp(float(np.interp(math.log(1 + sign * RELATIVE_TOLERANCE), falling, losses)))
-        for sign in (-1, 1)
-    )
-    return low, high
-
-
-def ranges(found: Findings) -> str:
-    """A sentence on the requirements of each number, by packet size."""
-    rows = []
-    for size in setup.SCAN_BYTES:
-        each = (
-            f"{LABELS[cc]} over {orbit} {plain(low)} to {plain(high)}"
-            for cc, orbit in SCANNED
-            for low, high in [needed(found, size, cc, orbit)]
-        )
-        rows.append(f"{size} bytes: {', '.join(each)}")
-    return f"Packet loss needed, by packet size: {'; '.join(rows)}."
-
-
 def loss_scan(found: Findings) -> Figure:
     """Throughput over the printed value at 1e-5 against the packet loss rate."""
     rows: list[dict[str, object]] = []
@@ -156,7 +120,7 @@ def loss_scan(found: Findings) -> Figure:
             of = setup.BASE.changed(packet_bytes=size, unit=unit)
             ax.axvline(of.packet_loss(setup.SCAN_BER), color="0.5", linewidth=0.7, linestyle="--", zorder=1)
         for (cc, orbit), style in lines.items():
-            got = {loss: interval(x) for loss, x in scanned(found, size, cc, orbit).items()}
+            got = {loss: interval(x) for loss, x in claims.scanned(found, size, cc, orbit).items()}
             marker = registry.style(cc)["marker"]
             draw.curve(
                 ax,
@@ -177,7 +141,7 @@ def loss_scan(found: Findings) -> Figure:
         pl.DataFrame(rows),
         seeds=setup.SCAN_SEEDS,
         span=setup.SCAN_SPAN_S,
-        ranges=ranges(found),
+        ranges=claims.ranges(found),
     )
 
 
@@ -217,37 +181,6 @@ def _line(cc: str, orbit: str, marker: str, style: Any) -> dict[str, Any]:
     return {"color": registry.style(cc)["colour"], "marker": marker, "markersize": 3.5, "linestyle": style}
 
 
-class Implied(NamedTuple):
-    """The channel that a printed throughput implies, if the window is a square root of the loss rate.
-
-    The window, packets; the loss rate of packets that gives it; the error rates per byte and per bit that
-    give this loss rate, in units of the paper's BER.
-    """
-
-    window: float
-    loss: float
-    per_byte: float
-    per_bit: float
-
-
-def growth(cc: str, ber: float) -> float:
-    """Packets by which the window grows per round trip without a standing queue: S of eq. 5, or 1."""
-    return claims.S[ber] if cc == "hswa" else 1.0
-
-
-def law_window(growth: float, loss: float) -> float:
-    """Mean window of a rule that adds ``growth`` per round trip and halves at a loss, packets."""
-    return math.sqrt(1.5 * growth / loss)
-
-
-def implied(cc: str, orbit: str, ber: float, mbps: float) -> Implied:
-    """The loss rate at which the square-root law gives ``mbps``, Mbit/s."""
-    window = mbps * 1e6 * RTT_S[orbit] / 8 / setup.PACKET_BYTES
-    loss = 1.5 * growth(cc, ber) / window**2
-    per_byte = loss / setup.PACKET_BYTES / ber
-    return Implied(window, loss, per_byte, per_byte / 8)
-
-
 def runs_section(found: Findings) -> Section:
     """Tables of the main measures per algorithm, orbit and error rate, errors per bit and per byte."""
     head = ["Run", "Packet loss rate", "Mbit/s ± half of the 95 % interval", "Square-root law"]
@@ -259,7 +192,7 @@ def runs_section(found: Findings) -> Section:
         rows = []
         for cc, orbit, ber in ((*pair, ber) for pair in setup.PAIRS for ber in BERS):
             loss = of.packet_loss(ber)
-            law = law_window(growth(cc, ber), loss) * of.packet_bytes * 8 / RTT_S[orbit] / 1e6
+            law = claims.law_window(claims.growth(cc, ber), loss) * of.packet_bytes * 8 / RTT_S[orbit] / 1e6
             rate = plus_minus(interval(claims.rate(runs, cc, orbit, ber)))
             got = {name: interval(claims.rate(runs, cc, orbit, ber, name)).mean for name in rest}
             means = (mean * rest[name] for name, mean in got.items())
@@ -269,3 +202,101 @@ def runs_section(found: Findings) -> Section:
     spans = "; ".join(f"{LABELS[cc]} over {to} {length:g} s" for (cc, to), length in setup.SPAN_S.items())
     said = WORDS.paragraphs("What the runs did", spans=spans, setup=setup)
     return Section("What the runs did", said, tables)
+
+
+def sections(found: Findings) -> list[Section]:
+    """The implications of the numbers, the runs, the set-up, and the influence of the choices."""
+    return [implied_section(), runs_section(found), setup_section(), _choices(found)]
+
+
+def implied_section() -> Section:
+    """The error rates at which the square-root law gives the printed numbers."""
+    printed = {k: v for k, v in claims.PRINTED.items() if v < 99} | {("scps", "GEO", 1e-6): claims.QUOTED}
+    listed, simulated = [], []
+    for (cc, orbit, ber), mbps in sorted(printed.items(), key=lambda kv: (kv[0][0] != "scps", kv[0][2])):
+        of = claims.implied(cc, orbit, ber, mbps)
+        valid = of.window >= claims.LEAST_WINDOW
+        by_law = [f"{of.loss:.2g}", plain(of.per_bit), plain(of.per_byte)] if valid else ["-"] * 3
+        listed.append([f"{LABELS[cc]}, {orbit}, {power(ber)}", f"{mbps:g}", plain(of.window), *by_law])
+        if valid and mbps != claims.QUOTED:
+            simulated.append((of.per_bit, of.per_byte))
+    bits, octets = (f"{plain(min(of))} and {plain(max(of))}" for of in zip(*simulated, strict=True))
+    law = WORDS.paragraphs(
+        "What the numbers imply",
+        bits=8 * setup.PACKET_BYTES,
+        bytes=setup.PACKET_BYTES,
+        per_bit=bits,
+        per_byte=octets,
+    )
+    head = ["Printed", "Mbit/s", "Window, packets", "Packet loss rate"]
+    head += ["Over errors per bit", "Over errors per byte"]
+    table = Table(head, listed, "The 0.27 Mbit/s are those of the NASA report")
+    return Section("What the paper's numbers imply", law, [table])
+
+
+def setup_section() -> Section:
+    """The values that the paper gives, and the choices with their reasons."""
+    return set_up(
+        WORDS.rows(
+            "Set-up",
+            setup=setup,
+            geo=setup.bdp_packets("GEO", setup.BASE),
+            meo=setup.bdp_packets("MEO", setup.BASE),
+            leo=setup.bdp_packets("LEO", setup.BASE),
+        )
+    )
+
+
+def _choices(found: Findings) -> Section:
+    holding = held(found)
+    of_base = holding.pop("base")
+    best = max(holding, key=lambda name: holding[name], default="")
+    total = sum(len(c.checks) for c in found.sensitivity.base if c.id in found.open)
+    said = WORDS.text(
+        "The choices",
+        seeds=found.few_seeds,
+        decision=decision(found),
+        best=found.sensitivity.choices[best] if best and holding[best] < total else None,
+        held=holding.get(best),
+        total=total,
+        of_base=of_base,
+    )
+    return choices_section(found, said, numbers=NUMBERS)
+
+
+NUMBERS = Numbers(
+    "Means of the quantities for which the paper prints a number (Mbit/s)",
+    [
+        Number("SCPS-TP, GEO 1e-8", "H1", 1), Number("HSWA, GEO 1e-8", "H1", 2),
+        Number("SCPS-TP, GEO 1e-5", "H2", 1), Number("HSWA, GEO 1e-5", "H2", 2),
+        Number("HSWA, MEO 1e-5", "H6", 0), Number("HSWA, LEO 1e-6", "H5", 3),
+        Number("HSWA, LEO 1e-5", "H5", 0),
+    ],
+)  # fmt: skip
+
+PLACES = (
+    Place("1", "the increment of the window over the delay", increments, ("H7",), Where(),
+        variants=("increment",)),
+    Place("2", "the topology of the simulations",
+        why="a sender, a satellite link and a receiver; the set-up's table has rates and delays"),
+    Place("3", "throughput of SCPS-TP and HSWA-TCP over GEO", geo, ("H1", "H2", "H3", "H4"),
+        where(orbit="GEO"), variants=("base", "byte")),
+    Place("4", "throughput of HSWA-TCP over LEO, MEO and GEO", orbits, ("H5", "H6"), where(cc="hswa"),
+        variants=("base", "byte")),
+    Place("loss-scan", "which packet loss gives the numbers printed for 1e-5", loss_scan, ("H2", "H5"),
+        Where(), variants=("base", "scan-*"), kind=PlaceKind.OWN),
+)  # fmt: skip
+
+build = Assembly(
+    DESIGN,
+    claims.CLAIMS,
+    Explanation(lists_failing=True, counts_choices=True),
+    PLACES,
+    sections,
+    limits=(
+        claims.ZERO_WITHIN,
+        claims.STRAIGHT,
+        claims.NONE_WITHIN,
+    ),
+    previews=("figure-3",),
+)

@@ -1,4 +1,4 @@
-"""The set-up of the HSWA-TCP paper as scenarios: its given values, and our choices.
+"""The set-up of the HSWA-TCP paper as scenarios: its given values, and our choices; the measures of a run.
 
 The paper gives ns-2 with its default TCP settings, 100 Mbit/s, three round-trip propagation delays, one FTP
 flow and the bit error rates. Its set-up names neither packet size (the 1500 bytes of section II belong to an
@@ -8,13 +8,20 @@ each.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
 
 from bentpipe.studies import design
-from bentpipe.studies.declared import Declared, read_variants
-from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
+from bentpipe.studies.design import Choices, Design, Keys, Origin, Reading, Replication, Variant
+from bentpipe.studies.study import Case, Key, Measures
+
+if TYPE_CHECKING:
+    import polars as pl
 
 RATE_BPS = 100e6
 #: Round-trip propagation delay of each orbit, s (section IV-A).
@@ -123,12 +130,72 @@ def _one_way(rtt_s: float) -> str:
 
 
 BASE = HswaSetup()
-PAPER = Declared.beside(__file__)
 #: The reading under which most of the paper's numbers are near; drawn beside the base in the figures.
 BYTES = BASE.changed(unit="byte")
 #: The variant of this reading, which has as many seeds as the base.
 BESIDE = "byte"
-VARIANTS, READINGS, _ = read_variants(__file__, BASE)
+#: The choices that are tried beside the base.
+VARIANTS = (
+    Variant("byte", "error rate per byte (ns-2's unit byte)", replace(BASE, unit="byte"), quick=True,
+        evidence=Origin.IMPLIED,
+        source="6.3 and 44 Mbit/s at 1e-8 by the square-root law; ns-2's ErrorModel has a unit byte"),
+    Variant("packet-1500", "packets of 1500 bytes", replace(BASE, packet_bytes=1500), quick=True,
+        evidence=Origin.PAPER,
+        source="section II, in an example of 1 Gbit/s; the set-up has 'the default values in NS2'"),
+    Variant("buffer-50", "buffer 50 packets", replace(BASE, buffer="50 packets"), quick=True,
+        evidence=Origin.DEFAULT, source="Queue limit_ of ns-2"),
+    Variant("buffer-geo", "buffer 6250 packets (1 BDP of GEO) in every orbit",
+        replace(BASE, buffer="6250 packets")),
+    Variant("byte-buffer-50", "error rate per byte, buffer 50 packets",
+        replace(BASE, unit="byte", buffer="50 packets")),
+    Variant("window-geo", "window of 6250 packets (1 BDP of GEO)", replace(BASE, window=6250)),
+    Variant("window-2000", "window of 2000 packets", replace(BASE, window=2000), evidence=Origin.FITTED,
+        source="with 1500 bytes 48 Mbit/s over GEO, where the paper has 44"),
+    Variant("newreno", "NewReno recovery, no SACK", replace(BASE, flow={"recovery": "newreno"}), quick=True),
+    Variant("reno", "Reno recovery, no SACK", replace(BASE, flow={"recovery": "reno"})),
+    Variant("prr", "SACK with proportional rate reduction", replace(BASE, flow={"prr": True})),
+    Variant("byte-prr", "error rate per byte, PRR", replace(BASE, unit="byte", flow={"prr": True})),
+    Variant("delayed-ack", "delayed ACKs", replace(BASE, flow={"delayed_ack": True})),
+    Variant("initial-10", "initial window 10", replace(BASE, initial_window=10)),
+    Variant("min-rto", "least timeout 1 s", replace(BASE, flow={"min_rto": "1 s"})),
+    Variant("lossy-acks", "ACKs lost too", replace(BASE, lossy_acks=True)),
+    Variant("from-start", "whole run, slow start included", replace(BASE, from_start=True)),
+    Variant("span-100", "the first 100 s of a flow, slow start included",
+        replace(BASE, from_start=True, span_s=100.0)),
+    Variant("hswa-average", "AvgRTT of HSWA over the whole connection",
+        BASE.tuned("hswa", {"average": "connection"}), evidence=Origin.PAPER,
+        source="section II: 'until currently transmitted segments'"),
+    Variant("average-connection", "AvgRTT of SCPS-TP over the whole connection",
+        BASE.tuned("scps", {"average": "connection"}), evidence=Origin.PAPER,
+        source="section II: 'until currently transmitted segments'"),
+    Variant("ln", "natural logarithm in eq. 5", BASE.tuned("hswa", {"lg": "ln"}),
+        source="the function log of C++; no printed value of S tells"),
+    Variant("per-ack", "eq. 4 for each ACK, window of 6250 packets",
+        replace(BASE.tuned("hswa", {"eq4": "ack"}), window=6250), quick=True, evidence=Origin.PAPER,
+        source="algorithm 1 read as one update for each ACK"),
+    Variant("byte-ln", "error rate per byte, natural logarithm in eq. 5",
+        replace(BASE.tuned("hswa", {"lg": "ln"}), unit="byte"),
+        source="the function log of C++; no printed value of S tells"),
+    Variant("byte-per-ack", "error rate per byte, eq. 4 for each ACK, window of 6250 packets",
+        replace(BASE.tuned("hswa", {"eq4": "ack"}), unit="byte", window=6250), evidence=Origin.PAPER,
+        source="algorithm 1 read as one update for each ACK"),
+)  # fmt: skip
+
+#: The paper read as a whole.
+READINGS = (
+    Reading("defensible",
+        "errors per bit as printed, eq. 4 for each ACK, 1500 bytes, the first 100 s, a queue of 1 BDP of GEO",
+        ("per-ack", "packet-1500", "buffer-geo", "span-100")),
+    Reading("implied", "by its numbers over GEO at 1e-8: errors per byte, packets of 1500 bytes",
+        ("byte", "packet-1500"), quick=True),
+    Reading("natural", "by its numbers over LEO: errors per byte, packets of 1500 bytes, natural logarithm",
+        ("byte", "packet-1500", "ln")),
+    Reading("each-ack", "eq. 4 for each ACK, with a window and a queue of 1 BDP of GEO in every orbit",
+        ("per-ack", "buffer-geo")),
+    Reading("fitted",
+        "fitted: errors per byte, packets of 1500 bytes, natural logarithm, window of 2000 packets",
+        ("byte", "packet-1500", "ln", "window-2000")),
+)  # fmt: skip
 
 #: The runs of figure 1, which no choice of the set-up touches.
 INCREMENT = Variant("increment", "", BASE)
@@ -190,13 +257,136 @@ def order(
         yield variant, size.seeds if variant.name == BESIDE else size.sensitivity_seeds
 
 
+NO_THROUGHPUT: Measures = dict.fromkeys(
+    ("mbps", "cwnd", "rtt_s", "sent", "lost_error", "lost_queue", "timeouts"), math.nan
+)
+NO_INCREMENT: Measures = {**dict.fromkeys(("at_base", "zero", "linear", "beyond"), math.nan), "rounds": ""}
+
+#: Rounds that BaseTD looks back (eq. 2).
+HISTORY = 10
+
+
+def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
+    """The scalars of one run: of `throughput` and of `increment`, NaN where it is of the other kind.
+
+    The increment runs read off a trace the input of the controller (the RTT of each ACK) and its output (the
+    window's growth). TD and BaseTD follow by eq. 2 and 3 of the paper; the rule between them, eq. 4, is not
+    computed here.
+    """
+    if trace is None:
+        raise ValueError("this study measures what traces show, so its runs record one")
+    if case.keys["variant"] == INCREMENT.name:
+        return increment(trace)
+    return throughput(case.settings, result, trace)
+
+
+def throughput(settings: Mapping[str, Key], result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:
+    """A throughput run, with the settings ``from_start`` and ``packet_bytes`` of its set-up.
+
+    ``mbps``: rate of in-order packets, headers included, after the warm-up, Mbit/s. Over the whole run:
+    ``cwnd``: mean window, segments; ``rtt_s``: mean RTT; ``sent``: data packets; ``lost_error``,
+    ``lost_queue``: those lost by errors and at the queue; ``timeouts``.
+    """
+    length = float(result["simulated_s"])
+    t, got = (trace[c].to_numpy() for c in ("t_s", "delivered_bytes"))
+    first = 0 if settings["from_start"] else int(np.searchsorted(t, WARM_UP * length - 1e-6))
+    packet_bytes = int(settings["packet_bytes"])
+    on_wire = packet_bytes / (packet_bytes - HEADER_BYTES)
+    rate = (float(got[-1]) - float(got[first])) * 8 / (float(t[-1]) - float(t[first]))
+    flow = result["flows"][0]
+    link = next(k for k in result["links"] if k["direction"] == "forward")
+    return {
+        **NO_INCREMENT,
+        "mbps": rate * on_wire / 1e6,
+        "cwnd": float(flow["cwnd_mean_segments"]),
+        "rtt_s": float(flow["rtt_mean_s"]),
+        "sent": float(flow["sent_packets"]),
+        "lost_error": float(link["dropped_error"]),
+        "lost_queue": float(link["dropped_queue"]),
+        "timeouts": float(flow["timeouts"]),
+    }
+
+
+def increment(trace: pl.DataFrame) -> Measures:
+    """An increment run.
+
+    ``rounds``: [TD / BaseTD, growth in segments] of each round trip, as JSON. By a line fitted to the round
+    trips with 1 < TD / BaseTD < 2: ``at_base``: growth at TD = BaseTD, segments per round trip; ``zero``: TD
+    / BaseTD at which it is zero; ``linear``: share of the variance that the line explains. ``beyond``: mean
+    growth at TD >= 2 BaseTD.
+    """
+    return {**NO_THROUGHPUT, **line(growths(trace))}
+
+
+class Growth(NamedTuple):
+    """A round trip: TD / BaseTD of the round before it, and by how many segments the window grew in it."""
+
+    ratio: float
+    segments: float
+
+
+def growths(trace: pl.DataFrame) -> list[Growth]:
+    """The round trips of flow ``x`` in congestion avoidance; every ACK must have a row of its own.
+
+    A round ends with the ACK of the first segment sent after the last round's end. The growth is for a whole
+    window's worth of ACKs. Nothing may be lost. The trace has the data at the receiver; the sender learns of
+    it half a propagation delay later.
+    """
+    x = trace.filter(trace["flow"] == "x").sort("t_s")
+    late = round(INCREMENT_RTT_S / 2 / INCREMENT_SAMPLE_S)
+    window, flight, rtt, slow = (x[c].to_numpy() for c in ("cwnd", "in_flight", "rtt_s", "ssthresh"))
+    got = x["delivered_bytes"].to_numpy() / (PACKET_BYTES - HEADER_BYTES)
+    acked = np.concatenate([np.zeros(late), got[:-late]])
+    sent = acked + flight
+    acks = np.flatnonzero(np.diff(acked) > 0) + 1
+    if len(acks) == 0 or np.diff(acked).max() > 1.5:
+        raise ValueError("the trace must have a row for each ACK")
+    found: list[Growth] = []
+    history: list[float] = []
+    before: float | None = None
+    ratio = np.nan
+    start, mark = int(acks[0]) - 1, 0.0
+    while (end := int(np.searchsorted(acked, mark + 0.5))) < len(acked):
+        share = (acked[end] - acked[start]) / window[start]
+        if window[start] > slow[start] and np.isfinite(ratio):
+            found.append(Growth(float(ratio), float((window[end] - window[start]) / share)))
+        samples = rtt[acks[(acks > start) & (acks <= end)]]
+        least = float(samples.min())
+        td = float(samples.mean()) - (least if before is None else before) / 2  # eq. 3
+        before = least
+        history = [*history, td][-HISTORY:]
+        ratio = td / min(history)  # eq. 2
+        mark, start = float(sent[end - 1]), end
+    return found
+
+
+def line(found: list[Growth]) -> Measures:
+    """The line through the round trips in the pre-congestion sub-phase, and the mean beyond it."""
+    x, y = np.array(found).T
+    inside, beyond = (x > 1.0) & (x < 2.0), x >= 2.0
+    if inside.sum() < 3 or not beyond.any():
+        raise ValueError("too few round trips at one of the sub-phases of eq. 4")
+    slope, level = np.polyfit(x[inside], y[inside], 1)
+    rest = y[inside] - (slope * x[inside] + level)
+    return {
+        "at_base": float(slope + level),
+        "zero": float(-level / slope),
+        "linear": float(1.0 - rest.var() / y[inside].var()),
+        "beyond": float(y[beyond].mean()),
+        "rounds": json.dumps([[round(g.ratio, 4), round(g.segments, 3)] for g in found]),
+    }
+
+
 DESIGN = Design(
     BASE,
     VARIANTS,
     {"quick": HswaSize(3, 2), "full": HswaSize(12, 5, tuple(sorted(BERS + BETWEEN)))},
     points,
     scenario,
-    note=PAPER.note,
+    measure,
+    note="{size.seeds} seeds (1 to {size.seeds}) for every value; {size.sensitivity_seeds} seeds for each "
+    "other choice. A seed draws the packets that are lost, and in the runs of figure 1 when the cross "
+    "traffic begins.",
     keeps=lambda keys, seed: False,
     order=order,
     always=(INCREMENT.name,),

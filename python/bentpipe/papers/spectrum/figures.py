@@ -1,33 +1,37 @@
-"""Figures 1 to 22 of the spectrum paper, from closed forms and from our runs."""
+"""Figures 7 to 22 of the spectrum paper, from our runs, and its page."""
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from matplotlib.colors import ListedColormap
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bentpipe.analysis import convergence, convergence_time, spectrum, tradeoffs
 from bentpipe.analysis.traces import columns, cuts
-from bentpipe.papers.spectrum import claims, closed_forms, setup
+from bentpipe.papers.spectrum import claims, closed_forms, curves, measure, scenarios, setup, tables
 from bentpipe.papers.spectrum.closed_forms import TABLE_6
+from bentpipe.papers.spectrum.curves import COLOURS, LOOKS, THIN, line
 from bentpipe.papers.spectrum.measure import AHEAD_S, LAST_S, SHORT_S, STRETCH_S, rates
-from bentpipe.papers.spectrum.setup import BETA, CHAIN, FIVE, FRIENDLY, LABELS, QUEUES, SMOOTH, SUBTRACT
+from bentpipe.papers.spectrum.reasons import CLAIMS, fares
+from bentpipe.papers.spectrum.scenarios import CHAIN, FIVE, FRIENDLY, LABELS, QUEUES, SMOOTH
+from bentpipe.papers.spectrum.tables import said
 from bentpipe.studies import draw
+from bentpipe.studies.assembly import Assembly, Explanation
 from bentpipe.studies.claim import interval
 from bentpipe.studies.design import where
 from bentpipe.studies.judge import Findings, column
-from bentpipe.studies.page import plus_minus
-from bentpipe.studies.study import Figure
+from bentpipe.studies.places import Place, PlaceKind
+from bentpipe.studies.study import Figure, Section
+from bentpipe.studies.tables import choices_section, decision
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from matplotlib.axes import Axes
 
@@ -35,207 +39,12 @@ if TYPE_CHECKING:
     from bentpipe.stats import Mean
     from bentpipe.studies.study import Key
 
+
 WORDS = Words.beside(__file__)
-#: Figure 1: the window before the loss, packets, and the time shown, round trips.
-MOST, SPAN = 100.0, 80.0
-#: Figures 5 and 6: the window before the change.
-WINDOW = 20.0
-#: A start of figure 4a, shares of the two users, and one of figure 4b, windows of 100 packets in all.
-START, WINDOWS, TOTAL, EPOCHS = (0.15, 0.45), (15.0, 50.0), 100.0, 25
-LOOKS = {name: draw.look(of.cc, label=of.label) for name, of in setup.ALGORITHMS.items()}
-COLOURS = {name: look["color"] for name, look in LOOKS.items()}
-#: Options of intervals: thin.
-THIN: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.5}
-DASHED = (0, (4, 2))
-
-
-def _line(label: str, colour: str, **look: Any) -> Line2D:
-    return Line2D([], [], color=colour, label=label, **look)
-
-
-def said(values: Sequence[float]) -> str:
-    """Mean and half-width of the 95 % interval."""
-    return plus_minus(interval(values))
 
 
 def _row(keys: Mapping[str, Key], name: str, got: Mean) -> dict[str, Key]:
     return {**keys, name: got.mean, "low": got.low, "high": got.high}
-
-
-def patterns(_: Findings) -> Figure:
-    """Figure 1: how the window grows after a loss."""
-    t = np.linspace(0, SPAN, 161)
-    windows = {
-        "aimd": _grown(t, 0.0, 1.0, BETA),
-        "simd": _grown(t, -0.5, 1.0, BETA),
-        "aiad": _grown(t, 0.0, 0.0, SUBTRACT),
-        # The window of IIAD grows by one over itself: as a square root.
-        "iiad": np.sqrt((MOST - SUBTRACT) ** 2 + 2 * t),
-    }
-    fig, (ax,) = draw.figure(2.3)
-    rows = []
-    for name, window in windows.items():
-        # IIAD's lies on AIAD's.
-        style = "--" if name == "iiad" else "-"
-        ax.plot(t, window, style, color=COLOURS[name], label=LABELS[name])
-        rows.append(pl.DataFrame({"control": LABELS[name], "t_rtt": t, "w": window}))
-    ax.set(xlim=(0, SPAN), xlabel="time since the loss (RTT)", ylabel="window (packets)")
-    fig.legend(loc="outside upper center", ncols=2)
-    return WORDS.figure("figure-1", fig, pl.concat(rows), most=MOST)
-
-
-def _grown(t: np.ndarray, k: float, fall: float, beta: float) -> np.ndarray:
-    """The window of a control of the spectrum at times after a loss, packets."""
-    c = float(np.asarray(spectrum.c(k, fall, beta, MOST)))
-    return np.asarray(MOST - beta * MOST**fall + c * t ** (1 / (k + 1)))
-
-
-def family(_: Findings) -> Figure:
-    """Figure 2: the spectrum in the (k, l) plane."""
-    k = np.linspace(-0.75, 2, 276)
-    top = np.asarray(spectrum.exponent(k))
-    high, low = np.minimum(top, 1), top - 1
-    inside, always = low <= 1, COLOURS["simd"]
-    fig, (ax,) = draw.figure(2.6)
-    ax.fill_between(k, np.maximum(low, 0), high, where=inside, color="#b9cde0", linewidth=0)
-    ax.fill_between(k, low, 0, where=low < 0, color="#ece7f2", linewidth=0)
-    ax.plot(k[inside], high[inside], color=always, linewidth=2.0, clip_on=False)
-    for cc, at in (("simd", (-0.5, 1)), ("aimd", (0, 1)), ("aiad", (0, 0))):
-        ax.plot(*at, LOOKS[cc]["marker"], color=COLOURS[cc], markersize=6, clip_on=False, zorder=5)
-        ax.annotate(cc.upper(), at, xytext=(6, 4), textcoords="offset points", fontsize=8)
-    ax.set(xlim=(-1, 2), ylim=(-1, 1.15), yticks=[-1, -0.5, 0, 0.5, 1])
-    ax.set(xlabel="k (increase)", ylabel="l (decrease)")
-    treated = Patch(color="#b9cde0", label="if eq. 14 holds"), Patch(color="#ece7f2", label="not treated")
-    draw.legend(fig, _line("always fair", always, linewidth=2.0), *treated, columnspacing=1.2)
-    return WORDS.figure("figure-2", fig, pl.DataFrame({"k": k, "l_least": low, "l_most": high}))
-
-
-def crossing(_: Findings) -> Figure:
-    """Figure 4a: from which shares SIMD reaches the efficiency line at a fairer point than AIMD does."""
-    axis = (np.arange(200) + 0.5) / 200
-    x1, x2 = np.meshgrid(axis, axis, indexing="ij")
-    inside = x1 + x2 < 1 - 1e-9
-    fairer = np.full(x1.shape, np.nan)
-    fairer[inside] = closed_forms.crosses_fairer(x1[inside], x2[inside])
-    fig, (ax,) = draw.figure(2.9)
-    colours = ListedColormap(["#dddddd", COLOURS["simd"]])
-    ax.pcolormesh(axis, axis, fairer.T, cmap=colours, vmin=0, vmax=1, alpha=0.35, rasterized=True)
-    ax.plot([0, 1], [1, 0], color="black", linewidth=0.9)
-    ax.plot([0, 1], [0, 1], color="black", linewidth=0.7, linestyle=DASHED)
-    ax.text(0.78, 0.28, "efficiency", rotation=-45, ha="center", va="center", fontsize=7)
-    ax.text(0.79, 0.86, "fairness", rotation=45, ha="center", va="center", fontsize=7)
-    arrow = {"arrowstyle": "-|>", "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0}
-    for cc, k in (("aimd", 0.0), ("simd", -0.5)):
-        a, b = convergence.increase(*START, 1.0, k, 1.0)
-        ax.annotate("", (float(a), float(b)), xytext=START, arrowprops=arrow | {"color": COLOURS[cc]})
-    ax.plot(*START, "o", color="black", markersize=4)
-    ax.text(0.52, 0.10, "(1)", fontsize=8, ha="center")
-    ax.text(0.19, 0.04, "(2)", fontsize=8, ha="center")
-    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="share of user 1", ylabel="share of user 2")
-    ax.grid(visible=False)
-    draw.legend(fig, *(_line(cc.upper(), COLOURS[cc]) for cc in ("simd", "aimd")))
-    return WORDS.figure(
-        "figure-4a",
-        fig,
-        pl.DataFrame({"x1": x1[inside], "x2": x2[inside], "simd_fairer": fairer[inside] > 0.5}),
-        start=START,
-        share=float(np.mean(fairer[inside])),
-    )
-
-
-def trajectories(_: Findings) -> Figure:
-    """Figure 4b: the way of two windows to efficiency (T1) and to fairness (T2)."""
-    fig, axes = draw.figure(1.6, columns=3, sharex=True, sharey=True)
-    rows, corners = [], []
-    iiad = convergence.binomial_trajectory(*WINDOWS, TOTAL, 1, 0, SUBTRACT, epochs=EPOCHS)
-    paths = (
-        ("aimd", "AIMD(1/16)", convergence.trajectory(*WINDOWS, TOTAL, 0, 1, BETA, epochs=EPOCHS)),
-        ("iiad", "IIAD(1,2/3)", iiad),
-        ("simd", "SIMD(1/16)", convergence.trajectory(*WINDOWS, TOTAL, -0.5, 1, BETA, epochs=EPOCHS)),
-    )
-    for ax, (cc, name, path) in zip(axes, paths, strict=True):
-        ax.plot([0, TOTAL], [TOTAL, 0], color="black", linewidth=0.7)
-        ax.plot([0, TOTAL], [0, TOTAL], color="black", linewidth=0.7, linestyle=DASHED)
-        ax.plot(path.w[:, 0], path.w[:, 1], color=COLOURS[cc], linewidth=0.9)
-        ax.plot(path.w[1::2, 0], path.w[1::2, 1], ".", color=COLOURS[cc], markersize=3)
-        ax.plot(*WINDOWS, "o", color="black", markersize=3)
-        draw.panel_title(ax, name)
-        ax.set(aspect="equal", xlim=(5, 65), ylim=(35, 95), xticks=[20, 40, 60], yticks=[40, 60, 80])
-        first, last = (f"{path.t[i]:.0f} ({path.gap[i]:.1f})" for i in (1, -1))
-        corners.append(f"{name} {first} and {last}")
-        one, two = path.w.T
-        rows.append(pl.DataFrame({"control": name, "t_rtt": path.t, "w1": one, "w2": two}))
-    axes[0].set_ylabel("window 2 (packets)")
-    axes[1].set_xlabel("window 1 (packets)")
-    return WORDS.figure(
-        "figure-4b",
-        fig,
-        pl.concat(rows),
-        windows=WINDOWS,
-        total=TOTAL,
-        losses=EPOCHS - 1,
-        corners="; ".join(corners),
-    )
-
-
-def region(_: Findings) -> Figure:
-    """Figure 4c: which of SIMD and AIMD converges faster, by the windows at the start."""
-    found = convergence_time.region()
-    inside = np.isfinite(found.ratio)
-    fig, (ax,) = draw.figure(2.9)
-    faster = np.where(inside, np.where(found.ratio > 1, 1.0, 0.0), np.nan)
-    colours = ListedColormap(["#dddddd", COLOURS["simd"]])
-    ax.pcolormesh(found.w1, found.w2, faster.T, cmap=colours, vmin=0, vmax=1, alpha=0.75, rasterized=True)
-    ax.set(xlabel="window of flow 1 (packets)", ylabel="window of flow 2 (packets)", aspect="equal")
-    ax.grid(visible=False)
-    simd = Patch(color=colours(1.0), alpha=0.75, label="SIMD faster")
-    draw.legend(fig, simd, Patch(color=colours(0.0), label="AIMD faster"))
-    w1, w2 = np.meshgrid(found.w1, found.w2, indexing="ij")
-    return WORDS.figure(
-        "figure-4c",
-        fig,
-        pl.DataFrame({"w1": w1[inside], "w2": w2[inside], "ratio": found.ratio[inside]}),
-        share=float(np.mean(found.ratio[inside] > 1)),
-    )
-
-
-def tradeoff(_: Findings, number: int, m: float) -> Figure:
-    """Figures 5 and 6: round trips to grow and losses to shrink over the coefficient of variation."""
-    fig, axes = draw.figure(2.6, columns=2)
-    rows = []
-    betas = np.geomspace(1 / 64, 0.5, 60)
-    for ax, panel in zip(axes, ("grow", "shrink"), strict=True):
-        for cc in ("aimd", "iiad", "simd"):
-            x, y = _traded(closed_forms.TIMED[cc][0], betas, m, panel)
-            ax.loglog(x, y, color=COLOURS[cc], label=cc.upper())
-            keys = {"panel": panel, "control": cc.upper()}
-            rows.append(pl.DataFrame({**keys, "beta": betas, "cov": x, "value": y}))
-        for cc in ("tcp", "aimd-8", "aimd", "iiad", "simd"):
-            control, beta = closed_forms.TIMED.get(cc, ("aimd", 1 / 8))
-            x, y = _traded(control, np.array([beta]), m, panel)
-            fill = "white" if cc == "aimd-8" else COLOURS[cc]
-            look = LOOKS[cc] | {"markersize": 5, "label": f"{LABELS[cc]} "}
-            ax.plot(x, y, linestyle="none", markerfacecolor=fill, **look)
-        ax.set(xlabel="coefficient of variation", xticks=[1e-3, 1e-2, 1e-1, 1])
-        ax.set_xlim(right=1.2)
-        ax.minorticks_off()
-    axes[0].set_ylabel("1 / aggressiveness (RTT)")
-    axes[1].set_ylabel("1 / responsiveness (losses)")
-    draw.panel_title(axes[0], f"(a) window times {m:g}")
-    draw.panel_title(axes[1], f"(b) window over {m:g}")
-    shown = axes[0].get_legend_handles_labels()
-    fig.legend(*shown, loc="outside upper center", ncols=3, columnspacing=0.9, handlelength=1.4)
-    return WORDS.figure(
-        f"figure-{number}", fig, pl.concat(rows), of="figures 5 and 6", number=number, window=WINDOW, m=m
-    )
-
-
-def _traded(control: tradeoffs.Control, betas: Array, m: float, panel: str) -> tuple[Array, Array]:
-    """Coefficient of variation, and round trips to grow or losses to shrink, for each beta."""
-    after = WINDOW * m if panel == "grow" else WINDOW / m
-    early, late = (np.asarray(tradeoffs.smoothness(control, betas, w)) for w in (WINDOW, after))
-    of = tradeoffs.rounds_to_grow if panel == "grow" else tradeoffs.losses_to_shrink
-    return np.sqrt(early * late), np.asarray(of(control, betas, WINDOW, m))
 
 
 def friendliness(found: Findings) -> Figure:
@@ -257,8 +66,8 @@ def friendliness(found: Findings) -> Figure:
         fig,
         pl.DataFrame(rows),
         rounds=found.plan.settings["rounds"],
-        longer=setup.LONGER,
-        often=setup.OFTEN_LOST,
+        longer=scenarios.LONGER,
+        often=scenarios.OFTEN_LOST,
         seeds=found.seeds,
     )
 
@@ -358,7 +167,7 @@ def throughput(found: Findings, number: int, mbps: float, queue: str) -> Figure:
     axes[-1].set_xticks(np.arange(start, start + STRETCH_S + 1, 5))
     marks = {"marker": "|", "linestyle": "none", "markersize": 5}
     tcp = COLOURS["tcp"]
-    draw.legend(fig, _line("a TCP flow", tcp, linewidth=0.9), _line("cuts of the window", tcp, **marks))
+    draw.legend(fig, line("a TCP flow", tcp, linewidth=0.9), line("cuts of the window", tcp, **marks))
     return WORDS.figure(
         f"figure-{number}",
         fig,
@@ -452,7 +261,10 @@ def impulse(found: Findings) -> Figure:
         rows.append(_window(ax, *_thinned(t[part], cwnd[part], 0.1), cc, {"control": LABELS[cc]}))
         for i in range(1, 4):
             ax.axvspan(
-                i * 2 * setup.SQUARE_HALF_S, (2 * i + 1) * setup.SQUARE_HALF_S, color="#eeeeee", zorder=0
+                i * 2 * scenarios.SQUARE_HALF_S,
+                (2 * i + 1) * scenarios.SQUARE_HALF_S,
+                color="#eeeeee",
+                zorder=0,
             )
         draw.panel_title(ax, LABELS[cc])
         ax.set_ylabel("cwnd (packets)")
@@ -480,7 +292,7 @@ def converging(found: Findings, number: int, name: str, what: str) -> Figure:
         ax.set(ylabel="cwnd", ylim=(0, 130))
     axes[-1].set(xlim=(-20, 180), xlabel="time since the background ended (s)")
     dark = COLOURS["tcp"]
-    draw.legend(fig, *(_line(label, dark, alpha=alpha, linewidth=1.2) for _, label, alpha in flows))
+    draw.legend(fig, *(line(label, dark, alpha=alpha, linewidth=1.2) for _, label, alpha in flows))
     return WORDS.figure(
         f"figure-{20 + number}",
         fig,
@@ -491,3 +303,132 @@ def converging(found: Findings, number: int, name: str, what: str) -> Figure:
         what=what,
         seeds=found.plan.settings["chain_seeds"],
     )
+
+
+def sections(found: Findings) -> list[Section]:
+    """Simulation and analysis, the set-up, and the influence of the choices on the verdicts."""
+    return [tables.runs_section(found), tables.setup_section(), _choices(found)]
+
+
+def comparable(few: pl.DataFrame) -> pl.DataFrame:
+    """The runs without those of figures 8 to 13 with seeds that no choice was tried with."""
+    shares = where(experiment="share").rows(few)
+    singles = [variant.name for variant in setup.VARIANTS]
+    tried = shares.filter(pl.col("variant").is_in(singles))["seed"].unique().to_list()
+    if not tried:
+        return few
+    others = few.filter(pl.col("experiment") != "share")
+    return pl.concat([others, shares.filter(pl.col("seed").is_in(tried))])
+
+
+def _choices(found: Findings) -> Section:
+    verdicts = decision(found, "A choice decides the verdict of {}.", "No choice decides a verdict.")
+    said = f"{WORDS.text('The choices', seeds=found.few_seeds)} {verdicts}"
+    return choices_section(
+        found,
+        said,
+        untouched=", - not touched by the choice",
+        title="How far the choices decide the verdicts",
+        changes="verdicts that change",
+    )
+
+
+PLACES = (
+    Place("1", "patterns of increase of the window (a sketch)", curves.patterns),
+    Place("2", "the spectrum of controls in the plane of k and l", curves.family, ("K1", "K12")),
+    Place("3", "convergence of two users (a sketch)", claims=("K12",),
+        why="a sketch of one step; figure 4b has the whole way by number, and K12 checks it"),
+    Place("4a", "where SIMD reaches a full link fairer than AIMD", curves.crossing, ("K12",),
+        only="section 4.2"),
+    Place("4b", "the way of two windows to fairness", curves.trajectories, ("K12",), only="epochs"),
+    Place("4c", "where SIMD converges faster than AIMD", curves.region, ("K11",), only="figure 4c"),
+    Place("5", "smoothness against aggressiveness and responsiveness, m = 2",
+        partial(curves.tradeoff, number=5, m=2.0), ("K11",), only="section 5"),
+    Place("6", "the same, m = 5", partial(curves.tradeoff, number=6, m=5.0)),
+    Place("7", "TCP-friendliness over the loss rate", friendliness, ("K2",), where(experiment="friendly")),
+    *(
+        Place(
+            str(number),
+            f"{LABELS[cc]} beside TCP, {QUEUES[queue]}",
+            partial(compatibility, number=number, cc=cc, queue=queue),
+            (claim,),
+            where(experiment="share", cc=cc),
+            only=only,
+        )
+        for number, cc, claim, queue, only in (
+            (8, "simd", "K3", "red-ecn", "RED with ECN"),
+            (9, "simd", "K3", "red", "RED[,:]"),
+            (10, "simd", "K3", "drop-tail", "drop-tail"),
+            (11, "aiad", "K4", "red-ecn", "RED with ECN"),
+            (12, "aiad", "K4", "red", "RED[,:]"),
+            (13, "aiad", "K4", "drop-tail", "drop-tail"),
+        )
+    ),
+    *(
+        Place(
+            str(number),
+            f"throughput over time at {mbps:g} Mbit/s, {QUEUES[queue]}",
+            partial(throughput, number=number, mbps=mbps, queue=queue),
+            ("K5",),
+            where(experiment="smooth"),
+            only=f"{mbps:g} Mbit/s, {only}",
+        )
+        for number, mbps, queue, only in (
+            (14, 60.0, "red-ecn", "RED with ECN"),
+            (15, 60.0, "red", "RED[,:]"),
+            (16, 15.0, "red-ecn", "RED with ECN"),
+            (17, 15.0, "red", "RED[,:]"),
+        )
+    ),
+    Place("figure-14-17-variation", "the variation behind figures 14 to 17", variation, ("K5",),
+        where(experiment="smooth"), kind=PlaceKind.OWN),
+    Place("18", "the window as the load doubles (a) and halves (b)", steps, ("K6", "K7"),
+        where(experiment=("load-doubles", "load-halves"))),
+    Place("19", "response to a square wave", impulse, ("K8",), where(experiment="square")),
+    Place("20", "the topology of the test of convergence",
+        why="three links in a row; the set-up's table has rates, delays and flows"),
+    Place("21", "two flows converge to fairness",
+        partial(
+            converging, number=1, name="t2", what="round trips until they differ by less than 10 packets"
+        ), ("K9",), where(experiment="chain-1")),
+    Place("22", "two flows converge to efficiency",
+        partial(converging, number=2, name="t1", what="round trips until they fill the link"), ("K10",),
+        where(experiment="chain-2")),
+    Place("23", "the window between losses (a sketch of appendix A)", claims=("K1",), only="appendix A",
+        why="the law of a period between losses; K1 checks the throughput that follows from it"),
+    Place("24", "bounded increases and decreases (a sketch of appendix B)", claims=("K12",),
+        only="equation 14",
+        why="a sketch of the proof; K12 checks its condition, equation 14, on random starts"),
+    Place("1", "special cases: constants of the increase", table=tables.special_cases, claims=("K1",),
+        only="table 1", kind=PlaceKind.TABLE),
+    Place("2", "times to efficiency and fairness in closed form", claims=("K11",), only="table 6",
+        why="formulas; table 6 has their values", kind=PlaceKind.TABLE),
+    Place("3", "smoothness, aggressiveness and responsiveness in closed form", table=tables.indices,
+        claims=("K11",), only="table 3", kind=PlaceKind.TABLE),
+    Place("4", "the configuration of the network", table=tables.configuration, kind=PlaceKind.TABLE),
+    Place("5", "response to the square wave in numbers", table=tables.square_wave, claims=("K8", "K11"),
+        needs=where(experiment="square"), only="table 5", kind=PlaceKind.TABLE),
+    Place("6", "times of convergence in numbers", table=tables.convergence, claims=("K9", "K10", "K11"),
+        needs=where(experiment=("chain-1", "chain-2")), only="table 6", kind=PlaceKind.TABLE),
+)  # fmt: skip
+
+build = Assembly(
+    setup.DESIGN,
+    CLAIMS,
+    Explanation(clause_if_failing=True, fares=fares),
+    PLACES,
+    sections,
+    comparable,
+    limits=(
+        measure.WITHIN,
+        closed_forms.WITHIN,
+        closed_forms.CLOSED,
+        closed_forms.JUST_IF,
+        closed_forms.SMOOTHEST,
+        claims.CLOSE,
+        claims.WORST_WITHIN,
+        claims.DEGRADED,
+        claims.NEAR_START,
+    ),
+    previews=("figure-8", "figure-21"),
+)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe.analysis import traces
-from bentpipe.papers.spectrum import setup
+from bentpipe.papers.spectrum import scenarios
 from bentpipe.studies.claim import Tolerance
 from bentpipe.studies.study import Case, Measures
 
@@ -50,14 +50,14 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
     if experiment == "square":
         return _square(result, trace)
     change = float(case.keys["p"])
-    return _step(result, trace, change) if experiment in setup.STEPS else _chain(result, trace, change)
+    return _step(result, trace, change) if experiment in scenarios.STEPS else _chain(result, trace, change)
 
 
 def _friendly(result: Mapping[str, Any]) -> Measures:
     """``window``: packets delivered per 100 ms, the round trip of the base; ``timeouts``."""
     flow = result["flows"][0]
-    rate = flow["goodput_bps"] / 8 / (setup.PACKET_BYTES - setup.HEADER_BYTES)
-    return {"window": rate * setup.BASE.friendly_rtt_s, "timeouts": int(flow["timeouts"])}
+    rate = flow["goodput_bps"] / 8 / (scenarios.PACKET_BYTES - scenarios.HEADER_BYTES)
+    return {"window": rate * scenarios.BASE.friendly_rtt_s, "timeouts": int(flow["timeouts"])}
 
 
 def rates(trace: pl.DataFrame, since: float, until: float) -> dict[str, float]:
@@ -157,7 +157,7 @@ def _square(result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:
     t, cwnd, srtt = traces.columns(trace, "x", "cwnd", "srtt_s")
     keep = np.isfinite(srtt)
     t, cwnd, srtt = t[keep], cwnd[keep], srtt[keep]
-    half = setup.SQUARE_HALF_S
+    half = scenarios.SQUARE_HALF_S
     periods = int(float(result["simulated_s"]) / (2 * half))
     grid = np.arange(2 * half, periods * 2 * half, 0.05)
     w, phase = traces.hold(t, cwnd, grid), grid % (2 * half)
@@ -241,5 +241,5 @@ def _chain(result: Mapping[str, Any], trace: pl.DataFrame, change: float) -> Mea
         "t2_stay": rounds(change + stay),
         "open": int(math.isinf(first)),
         "rtt_s": float(trip[late].mean()),
-        "below_limit": int(float(np.max(both[late])) < 2 * setup.MAX_WINDOW),
+        "below_limit": int(float(np.max(both[late])) < 2 * scenarios.MAX_WINDOW),
     }

@@ -1,4 +1,4 @@
-"""Reasons why claims of the spectrum paper do or do not reproduce, and reasons for its set-up."""
+"""The claims of the spectrum paper, each with its checks and the reason why it does or does not reproduce."""
 
 from __future__ import annotations
 
@@ -10,32 +10,29 @@ import numpy as np
 import polars as pl
 
 from bentpipe.analysis import convergence
-from bentpipe.papers.spectrum import claims, closed_forms, figures, setup, tables
+from bentpipe.papers.spectrum import claims, closed_forms
 from bentpipe.papers.spectrum.closed_forms import TABLE_5, TABLE_6
-from bentpipe.papers.spectrum.setup import BASE, CHAIN, FIVE, LABELS, PAPER, QUEUES, SMOOTH, SUBTRACT
-from bentpipe.studies.assembly import Assembly, Explanation, Reason
-from bentpipe.studies.claim import Claim, interval
+from bentpipe.papers.spectrum.scenarios import CHAIN, FIVE, LABELS, QUEUES, SMOOTH, SUBTRACT
+from bentpipe.studies.claim import Cause, Claim, interval
 from bentpipe.studies.design import where
-from bentpipe.studies.judge import Findings, Sensitivity, by_claim, column
+from bentpipe.studies.judge import Findings, Reason, Sensitivity, Sentence, column
 from bentpipe.studies.page import plus_minus
-from bentpipe.studies.places import listed
-from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import choices_section, decision, set_up
-from bentpipe.studies.words import Words, each
+from bentpipe.studies.text import Block, Table, listing
+from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
 #: The checks of K3 and K4 at little loss that were run under every choice.
 LOW_LOSS = tuple(f"{claims.SMALL_MBPS:g} Mbit/s, {queue}, low loss" for queue in ("red-ecn", "red"))
 
 
-def fares(claim: Claim, sensitivity: Sensitivity) -> str:
+def fares(claim: Claim, sensitivity: Sensitivity) -> list[Block]:
     """A sentence: under which other choices the verdict is another, over the same seeds."""
     base = sensitivity.claim("base", claim.id)
     steps = sensitivity.compared(base) if base else {}
     changed = sensitivity.listed(claim.id, [name for name, step in steps.items() if step])
     if not changed:
-        return "No other choice that was tried changes the verdict (section on choices)."
-    return f"Over the seeds of the sensitivity runs the verdict changes with: {changed}."
+        return ["No other choice that was tried changes the verdict (section on choices)."]
+    return [listing("Over the seeds of the sensitivity runs the verdict changes with", changed)]
 
 
 def _mean(found: Findings, name: str, experiment: str, controls: Iterable[str]) -> dict[str, float]:
@@ -49,11 +46,11 @@ def _spread(found: Findings, name: str, experiment: str, controls: Iterable[str]
     return {x: plus_minus(interval(v)) for x, v in groups.items()}
 
 
-def _k1(_: Findings) -> Reason:
+def _why_k1(_: Findings) -> Reason:
     return WORDS.reason("K1")
 
 
-def _k2(found: Findings) -> Reason:
+def _why_k2(found: Findings) -> Reason:
     rates = claims.present(found.base, "p", experiment="friendly")
     at = min(rates, key=lambda p: abs(p - claims.WORST_LOSS))
     four = ("simd", "simd-8", "simd-4", "aimd-8")
@@ -62,7 +59,7 @@ def _k2(found: Findings) -> Reason:
         at=at,
         four={LABELS[c]: fmean(claims.relative(found.base, c, at)) for c in four},
         simd=LABELS["simd"],
-        curve=", ".join(f"{fmean(claims.relative(found.base, 'simd', p)):.2f} at {p:g}" for p in rates),
+        curve={f"at {p:g}": fmean(claims.relative(found.base, "simd", p)) for p in rates},
     )
 
 
@@ -72,31 +69,23 @@ def _shares(found: Findings, claim: str, cc: str) -> Reason:
     def mean(queue: str, n: float, name: str) -> float:
         return fmean(claims.share(found.base, cc, queue, n, name))
 
-    cells = (
-        f"{2 * n} flows: "
-        + ", ".join(
-            f"{what} {mean(queue, n, 'ratio'):.2f} ({mean(queue, n, 'loss'):.1%})"
+    shares = {
+        f"{2 * n} flows": {
+            what: f"{mean(queue, n, 'ratio'):.2f} ({mean(queue, n, 'loss'):.1%})"
             for queue, what in QUEUES.items()
-        )
+        }
         for n in every
-    )
-    low = {n: _low_loss(found, n, claim) for n in ("share-160s", "closed", "slow-40ms")}
-    parts = [f"{v:.2f} with: {found.sensitivity.choices[n]}" for n, v in low.items() if v is not None]
-    detail = WORDS.paragraphs(
-        "K3 and K4",
-        control=LABELS[cc],
-        shares="; ".join(cells),
-        low=_low_loss(found, "base", claim),
-        low_under="; ".join(parts) or None,
-    )
+    }
+    choices = {"base": "in the base over the seeds of the last section"}
+    choices |= {n: f"with: {what}" for n, what in found.sensitivity.choices.items()}
+    low = {n: _low_loss(found, n, claim) for n in ("base", "share-160s", "closed", "slow-40ms")}
+    parts = [f"{v:.2f} {choices[n]}" for n, v in low.items() if v is not None]
+    detail = WORDS.paragraphs("K3 and K4", control=LABELS[cc], shares=shares, low=parts)
     few = {queue: mean(queue, every[0], "ratio") for queue in QUEUES}
     lead = max(few, key=lambda queue: few[queue])
     if few[lead] <= 1 + claims.CLOSE:
         return "", detail
     return f"{2 * every[0]} flows over {QUEUES[lead]}: {few[lead]:.2f} of TCP's", detail
-
-
-_k3, _k4 = partial(_shares, claim="K3", cc="simd"), partial(_shares, claim="K4", cc="aiad")
 
 
 def _low_loss(found: Findings, variant: str, claim_id: str) -> float | None:
@@ -106,7 +95,7 @@ def _low_loss(found: Findings, variant: str, claim_id: str) -> float | None:
     return 1 + fmean(near) if near else None
 
 
-def _k5(found: Findings) -> Reason:
+def _why_k5(found: Findings) -> Reason:
     at = where(experiment="smooth", mbps=15.0).rows(found.base)
     shares = {
         QUEUES[q]: {LABELS[cc]: fmean(column(at, "ratio", queue=q, cc=cc)) for cc in SMOOTH}
@@ -121,37 +110,34 @@ def _k5(found: Findings) -> Reason:
     return WORDS.reason(
         "K5",
         aimd=fmean(column(at, "ratio", queue="red", cc="aimd")),
-        shares="; ".join(f"{queue}: {each(of, '.2f')}" for queue, of in shares.items()),
+        shares=shares,
         trips=" and ".join(f"{1e3 * v:.0f} ms at {mbps:g} Mbit/s" for mbps, v in rtt.items()),
         real=ratios[0] if ratios else None,
     )
 
 
-def _steps(found: Findings, experiment: str) -> tuple[dict[str, str], str]:
-    """The times to settle, and a paragraph on them."""
+def _steps(found: Findings, experiment: str) -> tuple[dict[str, str], list[Block]]:
+    """The times to settle, and a text on them."""
     four = ("tcp", "aimd", "simd", "iiad")
     times, cov = _spread(found, "settle_s", experiment, four), _mean(found, "cov", experiment, four)
-    return times, WORDS.text("K6 and K7", times=times, cov=cov)
+    return times, WORDS.paragraphs("K6 and K7", times=times, cov=cov)
 
 
-def _k6(found: Findings) -> Reason:
+def _why_k6(found: Findings) -> Reason:
     aimd, simd = _mean(found, "settle_s", "load-doubles", ("aimd", "simd")).values()
-    return WORDS.reason(
-        "K6",
-        simd=simd,
-        aimd=aimd,
-        steps=_steps(found, "load-doubles")[1],
-        fell=_mean(found, "fell", "load-doubles", ("tcp", "aimd", "simd", "iiad")),
-        whole=WORDS.text("Cuts to whole numbers"),
-    )
+    fell = _mean(found, "fell", "load-doubles", ("tcp", "aimd", "simd", "iiad"))
+    short, detail = WORDS.reason("K6", simd=simd, aimd=aimd, fell=fell)
+    _, steps = _steps(found, "load-doubles")
+    return short, [*steps, *detail, *WORDS.paragraphs("Cuts to whole numbers")]
 
 
-def _k7(found: Findings) -> Reason:
+def _why_k7(found: Findings) -> Reason:
     times, steps = _steps(found, "load-halves")
-    return WORDS.reason("K7", times=times, steps=steps, whole=WORDS.text("Cuts to whole numbers"))
+    short, _ = WORDS.reason("K7", times=times)
+    return short, [*steps, *WORDS.paragraphs("Cuts to whole numbers")]
 
 
-def _k8(found: Findings) -> Reason:
+def _why_k8(found: Findings) -> Reason:
     outs, grow, shrink = (_mean(found, c, "square", FIVE) for c in ("timeouts", "grow_double", "shrink"))
     shares = (
         [v / printed[cc] for cc, v in zip(FIVE, of.values(), strict=True)]
@@ -178,22 +164,23 @@ def _doubling_cut_to_whole(found: Findings) -> str | None:
     return " ".join(parts)
 
 
-def _started(found: Findings, number: int) -> str:
+def _started(found: Findings, number: int) -> dict[str, dict[str, str]]:
     """The number of runs that begin as the paper's did, and the rank of the printed single run among them."""
     of, printed = (("t2", TABLE_6["to_fair"]), ("t1", TABLE_6["to_full"]))[number - 1]
-    parts = []
+    rows = {}
     for cc in CHAIN:
         every = column(found.base, of, experiment=f"chain-{number}", cc=cc)
         started: list[float] = claims.from_there(found.base, number, cc)[of].to_list()
         below = f"{claims.percentile(started, printed[cc]):.0%}" if started else "-"
-        parts.append(
-            f"{LABELS[cc]}: runs that begin there {len(started)} of {len(every)}, of these below the printed "
-            f"number {below}, of all runs below it {claims.percentile(every, printed[cc]):.0%}"
-        )
-    return "; ".join(parts)
+        rows[LABELS[cc]] = {
+            "runs that begin there": f"{len(started)} of {len(every)}",
+            "of these below the printed number": below,
+            "of all runs below it": f"{claims.percentile(every, printed[cc]):.0%}",
+        }
+    return rows
 
 
-def _k9(found: Findings) -> Reason:
+def _why_k9(found: Findings) -> Reason:
     first, stay = (_mean(found, c, "chain-1", CHAIN) for c in ("t2", "t2_stay"))
     return WORDS.reason(
         "K9",
@@ -204,7 +191,7 @@ def _k9(found: Findings) -> Reason:
     )
 
 
-def _k10(found: Findings) -> Reason:
+def _why_k10(found: Findings) -> Reason:
     w1, w2, t1 = (_mean(found, c, "chain-2", ["tcp"])["TCP"] for c in ("w1", "w2", "t1"))
     one, two = TABLE_6["start_full"]["tcp"]
     return WORDS.reason(
@@ -221,69 +208,123 @@ def _k10(found: Findings) -> Reason:
     )
 
 
-def _k11(_: Findings) -> Reason:
+def _why_k11(_: Findings) -> Reason:
     simd, aimd = (np.mean(closed_forms.times(cc, "iiad") > 1) for cc in ("simd", "aimd"))
     return WORDS.reason("K11", simd=simd, aimd=aimd)
 
 
-def _k12(_: Findings) -> Reason:
+def _why_k12(_: Findings) -> Reason:
     gap = convergence.trajectory(10, 70, 100, 0, 0, SUBTRACT, epochs=4000).gap[-1]
     return WORDS.reason("K12", gap=float(gap))
 
 
-def sections(found: Findings) -> list[Section]:
-    """Simulation and analysis, the set-up, and the influence of the choices on the verdicts."""
-    return [tables.runs_section(found), setup_section(), _choices(found)]
-
-
-def comparable(few: pl.DataFrame) -> pl.DataFrame:
-    """The runs without those of figures 8 to 13 with seeds that no choice was tried with."""
-    shares = where(experiment="share").rows(few)
-    singles = [variant.name for variant in setup.VARIANTS]
-    tried = shares.filter(pl.col("variant").is_in(singles))["seed"].unique().to_list()
-    if not tried:
-        return few
-    others = few.filter(pl.col("experiment") != "share")
-    return pl.concat([others, shares.filter(pl.col("seed").is_in(tried))])
-
-
-def _choices(found: Findings) -> Section:
-    verdicts = decision(found, "A choice decides the verdict of {}.", "No choice decides a verdict.")
-    said = f"{WORDS.text('The choices', seeds=found.few_seeds)} {verdicts}"
-    return choices_section(
-        found,
-        said,
-        untouched=", - not touched by the choice",
-        title="How far the choices decide the verdicts",
-        changes="verdicts that change",
-    )
-
-
-def setup_section() -> Section:
-    """Table 4, and the values that the text leaves open."""
-    given = WORDS.block(
-        "Set-up",
-        setup=setup,
-        friendly_ms=1000 * BASE.friendly_rtt_s,
-        fast_ms=1000 * BASE.fast_rtt_s,
-        slow_ms=1000 * BASE.slow_rtt_s,
-        spread_ms=1000 * BASE.dumbbell_spread_s,
-        square_ms=1000 * BASE.square_rtt_s,
-        chain_ms=1000 * BASE.chain_rtt_s,
-    )
-    return set_up(given, WORDS["About the set-up"])
-
-
-def configuration(_: Findings) -> Table:
-    """Table 4, and the values that the text leaves open."""
-    return setup_section().tables[0]
-
-
-build = Assembly(
-    setup.DESIGN,
-    claims.CLAIMS,
-    Explanation(by_claim(vars()), PAPER.claims, clause_if_failing=True, fares=fares),
-    listed(WORDS["Figures and tables"], PAPER.figures, vars() | vars(figures) | vars(tables)),
-    sections,
-    comparable,
-)
+CLAIMS = [
+    Sentence("K1", "The constants (table 1, equations 4 to 8)",
+        "with alpha and c of equations 4 and 5 every control of the family is TCP-friendly; k = 0, l = 1 "
+        "gives AIMD's alpha = 3 beta / (2 - beta).", closed_forms.k1, _why_k1, about=None),
+    Sentence("K2", "TCP-friendliness (figure 7)",
+        "one flow over a link that loses packets at random: SIMD gets what standard TCP gets at low loss "
+        "rates, never less than 75 % of it (near 15 % loss, SIMD(1/16) being the worst), and more there than "
+        "AIMD(1/5,1/8).", claims.k2, _why_k2, about=where(experiment="friendly")),
+    Sentence("K3", "TCP-compatibility of SIMD (figures 8 to 10)",
+        "n SIMD and n TCP flows share a link: the shares are close at low loss, SIMD's is slightly smaller "
+        "at high loss; under drop-tail it is smaller and varies more.", partial(claims.shares, cc="simd"),
+        partial(_shares, claim="K3", cc="simd"), about=where(experiment="share", cc="simd"),
+        cause=Cause.RULE),  # whether cuts are to whole numbers
+    Sentence("K4", "TCP-compatibility of AIAD (figures 11 to 13)",
+        "the conclusion is similar for AIAD: compatible over a wide range of parameters.",
+        partial(claims.shares, cc="aiad"), partial(_shares, claim="K4", cc="aiad"),
+        about=where(experiment="share", cc="aiad"), cause=Cause.RULE),  # as K3
+    Sentence("K5", "Smoothness (figures 14 to 17)",
+        "16 flows beside 16 of TCP: about 0.3 % of the packets dropped at 60 Mbit/s, nearly 5 % at 15 "
+        "Mbit/s. IIAD and AIAD vary least, then AIMD, then SIMD. All vary less than TCP, and all vary more "
+        "at 15 Mbit/s. There the throughput of AIMD degrades significantly, IIAD and AIAD get less than a "
+        "fair share, and SIMD comes close to TCP.", claims.k5, _why_k5, about=where(experiment="smooth"),
+        cause=Cause.RULE),  # as K3
+    Sentence("K6", "Responsiveness (figure 18a)",
+        "the load doubles at 200 s: TCP answers first and varies most, IIAD last and varies least; AIMD and "
+        "SIMD are between and, against table 3, similar.", claims.k6, _why_k6,
+        about=where(experiment="load-doubles"), cause=Cause.RULE),  # as K3
+    Sentence("K7", "Aggressiveness (figure 18b)",
+        "half of the load goes at 200 s: TCP is the fastest to use the room, IIAD the slowest, SIMD faster "
+        "than AIMD.", claims.k7, _why_k7, about=where(experiment="load-halves"), cause=Cause.RULE),  # as K3
+    Sentence(
+        "K8",
+        "Impulse response (figure 19, table 5)",
+        [
+            "constant-rate traffic takes half of 1.5 Mbit/s every other 30 s.",
+            Table(
+                ["", "TCP", "AIMD", "IIAD", "SIMD", "AIAD"],
+                [
+                    [
+                        "round trips to double the window",
+                        "12.8 to 14.1",
+                        "108.1 to 110.7",
+                        "172.8 to 176.0",
+                        "31.6 to 34.6",
+                        "103.3 to 107.9",
+                    ],
+                    [
+                        "losses to halve it",
+                        "1.54 to 1.63",
+                        "3.85 to 5.19",
+                        "4.20 to 5.82",
+                        "4.21 to 5.47",
+                        "3.73 to 4.81",
+                    ],
+                ],
+                "Printed intervals",
+            ),
+            "The checks ask whether our intervals overlap these.",
+        ],
+        claims.k8,
+        _why_k8,
+        about=where(experiment="square"),
+        cause=Cause.RULE,  # as K3
+    ),
+    Sentence(
+        "K9",
+        "Convergence to fairness (figure 21, table 6)",
+        [
+            "two flows have windows of 7 and 100 packets.",
+            Table(
+                ["", "TCP", "AIMD", "IIAD", "SIMD"],
+                [["", "68", "776", "4232", "218"]],
+                "Round trips until they differ by less than 10",
+            ),
+            "Each needs less than by its closed form.",
+        ],
+        claims.k9,
+        _why_k9,
+        about=where(experiment="chain-1"),
+        cause=Cause.SPREAD,
+    ),
+    Sentence(
+        "K10",
+        "Convergence to efficiency (figure 22, table 6)",
+        [
+            "two flows have windows of about 10 and 30 packets.",
+            Table(
+                ["", "TCP", "AIMD", "IIAD", "SIMD"],
+                [
+                    ["round trips until then", "55", "349", "1284", "90"],
+                    ["difference in packets", "5.8", "18.6", "8.1", "13.6"],
+                ],
+                "When they fill 110 packets",
+            ),
+            "The round trips are close to the closed forms.",
+        ],
+        claims.k10,
+        _why_k10,
+        about=where(experiment="chain-2"),
+        cause=Cause.SPREAD,
+    ),
+    Sentence("K11", "Closed forms (tables 2, 3, 5 and 6, figure 4c)",
+        "smoothness, aggressiveness and responsiveness, T1, the difference then, and T2; SIMD(1/16) "
+        "converges faster than AIMD(1/16) in most cases, and IIAD is slower than both in all.",
+        closed_forms.k11, _why_k11, about=None),
+    Sentence("K12", "Convergence of two users (section 4, appendix B)",
+        "with l = 1 or l = 1/(k+1) two users become fair; otherwise they do if the overshoot and three times "
+        "the undershoot stay below 2; SIMD's crossing of the efficiency line is fairer than AIMD's if x1 + "
+        "x2 > 1/3.", closed_forms.k12, _why_k12, about=None),
+]  # fmt: skip

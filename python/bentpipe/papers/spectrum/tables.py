@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 import numpy as np
 
 from bentpipe.analysis import tradeoffs
-from bentpipe.papers.spectrum import claims, closed_forms
+from bentpipe.papers.spectrum import claims, closed_forms, scenarios
 from bentpipe.papers.spectrum.closed_forms import TABLE_5, TABLE_6
-from bentpipe.papers.spectrum.figures import WORDS, said
-from bentpipe.papers.spectrum.setup import CHAIN, FIVE, LABELS
+from bentpipe.papers.spectrum.scenarios import BASE, CHAIN, FIVE, LABELS
+from bentpipe.studies import claim
 from bentpipe.studies.claim import Check
 from bentpipe.studies.design import where
 from bentpipe.studies.judge import Findings, column
-from bentpipe.studies.page import interval, plain, shown
-from bentpipe.studies.study import Section, Table
+from bentpipe.studies.page import interval, plain, plus_minus, shown
+from bentpipe.studies.study import Section
+from bentpipe.studies.tables import set_up
+from bentpipe.studies.text import Table
+from bentpipe.studies.words import Words
+
+WORDS = Words.beside(__file__)
+
+
+def said(values: Sequence[float]) -> str:
+    """Mean and half-width of the 95 % interval."""
+    return plus_minus(claim.interval(values))
 
 
 def _checked(checks: Iterable[Check], begins: str, caption: str) -> Table:
@@ -108,3 +118,23 @@ def convergence(found: Findings) -> Table:
     head += ["paper's analysis", "measured otherwise", "difference then", "paper"]
     otherwise = "Otherwise: T2 until 2 s without a break below 10 packets; T1 until the first loss"
     return Table(head, rows, f"Table 6 of the paper beside ours. {otherwise}")
+
+
+def setup_section() -> Section:
+    """Table 4, and the values that the text leaves open."""
+    given = WORDS.rows(
+        "Set-up",
+        setup=scenarios,
+        friendly_ms=1000 * BASE.friendly_rtt_s,
+        fast_ms=1000 * BASE.fast_rtt_s,
+        slow_ms=1000 * BASE.slow_rtt_s,
+        spread_ms=1000 * BASE.dumbbell_spread_s,
+        square_ms=1000 * BASE.square_rtt_s,
+        chain_ms=1000 * BASE.chain_rtt_s,
+    )
+    return set_up(given, WORDS.paragraphs("About the set-up"))
+
+
+def configuration(_: Findings) -> Table:
+    """Table 4, and the values that the text leaves open."""
+    return setup_section().tables[0]

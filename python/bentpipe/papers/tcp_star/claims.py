@@ -1,27 +1,30 @@
-"""The claims of the TCP-STAR paper, S1 to S7, as checks on measured runs."""
+"""The claims of the TCP-STAR paper, S1 to S7, with their checks and reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
 from bentpipe import registry
-from bentpipe.papers.tcp_star.measure import BACK
+from bentpipe.papers.tcp_star import setup
 from bentpipe.papers.tcp_star.setup import (
     ALGORITHMS,
+    BACK,
     BERS,
     BETWEEN,
     COUNTS,
     NO_AEN,
     OFTEN,
-    PAPER,
     RARE,
     SHARERS,
 )
 from bentpipe.studies.claim import (
     INDEX_TOLERANCE,
+    Cause,
     Check,
+    Tolerance,
     above,
     at_least,
     at_most,
@@ -31,15 +34,56 @@ from bentpipe.studies.claim import (
     number,
     ratio_at_least,
 )
-from bentpipe.studies.judge import Groups, by_algorithm, by_claim, column, seed_means, sentences
+from bentpipe.studies.design import where
+from bentpipe.studies.judge import (
+    Findings,
+    Groups,
+    Reason,
+    Sentence,
+    by_algorithm,
+    column,
+    seed_means,
+)
+from bentpipe.studies.text import Block
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
     import polars as pl
 
+WORDS = Words.beside(__file__)
+
 #: Numbers printed in the paper: end of the others' slow start (section 4.2.1), restart of TCP-STAR (4.2.2).
 SLOW_START_S, RESTART_S = 8.0, 13.0
-RESTART_WITHIN_S, COINCIDE_S, MUCH, ALMOST_EQUAL_MBPS, A_LITTLE, NO_CONGESTION = PAPER.limits()
+RESTART_WITHIN_S = Tolerance(
+    0.5,
+    "S4: the restart lies within this of the printed 13 s",
+    "a round trip; the paper prints whole seconds",
+)
+COINCIDE_S = Tolerance(
+    0.1,
+    "S3: curves coincide if their times differ by at most this, s",
+    "a fifth of a round trip, within which the flows start",
+)
+MUCH = Tolerance(
+    2.0,
+    'S3 and S4: "quickly" and "it takes long" mean by at least this factor',
+    "a factor that no one calls slight",
+)
+ALMOST_EQUAL_MBPS = Tolerance(
+    0.5,
+    'S2: throughputs are "almost equal" if they differ by at most this, Mbit/s',
+    "5 % of the axis of the figure, which ends at the link's 10 Mbit/s",
+)
+A_LITTLE = Tolerance(
+    0.1,
+    'S5 and S6: an index is "a little" lower by at most this',
+    "twice what still counts as alike",
+)
+NO_CONGESTION = Tolerance(
+    0.5,
+    "S5 and S6: packets lost at the queue in a run without congestion, at most",
+    "less than one packet",
+)
 
 #: The names of the protocols in tables and figures; Reno's window with RFC 6582 recovery is NewReno.
 LABELS = {cc: registry.style(cc)["label"] for cc in ALGORITHMS} | {"reno": "NewReno"}
@@ -63,12 +107,12 @@ def at(ber: float) -> str:
     return f"BER {ber:.0e}".replace("e-0", "e-") if ber else "BER 0"
 
 
-def _s1(runs: pl.DataFrame) -> list[Check]:
+def _check_s1(runs: pl.DataFrame) -> list[Check]:
     by_ber = {at(ber): samples(runs, "x_mbps", "loss", ber) for ber in BERS[:-1]}
     return [highest(f"throughput at {b}: {STAR} above", x, STAR, unit="Mbit/s") for b, x in by_ber.items()]
 
 
-def _s2(runs: pl.DataFrame) -> list[Check]:
+def _check_s2(runs: pl.DataFrame) -> list[Check]:
     often, most = BERS[-2:]
     worst = samples(runs, "x_mbps", "loss", most)
     fewer, waits = (samples(runs, "timeouts", "loss", ber) for ber in (often, most))
@@ -82,7 +126,7 @@ def _s2(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
-def _s3(runs: pl.DataFrame) -> list[Check]:
+def _check_s3(runs: pl.DataFrame) -> list[Check]:
     full = samples(runs, "full_s", "startup")
     return [
         number(f"{RENO} reaches 432 segments after", full[RENO], SLOW_START_S, unit="s"),
@@ -94,7 +138,7 @@ def _s3(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
-def _s4(runs: pl.DataFrame) -> list[Check]:
+def _check_s4(runs: pl.DataFrame) -> list[Check]:
     before, later, restart, window = (
         samples(runs, c, "outage")[STAR] for c in ("before_mbps", "by_16_mbps", "restart_s", "restart_window")
     )
@@ -131,7 +175,7 @@ def _little(what: str, index: Groups) -> Check:
     return replace(at_most(what, less, A_LITTLE, paper="a little"), kind="number")
 
 
-def _s5(runs: pl.DataFrame) -> list[Check]:
+def _check_s5(runs: pl.DataFrame) -> list[Check]:
     first, rest = COUNTS[0], COUNTS[1:]
     by_n = {n: samples(runs, "jain", "mixed", RARE, n) for n in COUNTS}
     top = {x: max(rest, key=lambda n: sum(by_n[n][x])) for x in by_n[first]}
@@ -142,7 +186,7 @@ def _s5(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
-def _s6(runs: pl.DataFrame) -> list[Check]:
+def _check_s6(runs: pl.DataFrame) -> list[Check]:
     first = COUNTS[0]
     order = (RARE, OFTEN), (RARE, BETWEEN), (BETWEEN, OFTEN)
     index = {ber: samples(runs, "jain", "mixed", ber, first) for ber in (RARE, BETWEEN, OFTEN)}
@@ -156,7 +200,7 @@ def _s6(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
-def _s7(runs: pl.DataFrame) -> list[Check]:
+def _check_s7(runs: pl.DataFrame) -> list[Check]:
     every, last = over(runs, "same", OFTEN, COUNTS), COUNTS[-1]
     most, beside = (samples(runs, "jain", part, OFTEN, last) for part in ("same", "mixed"))
     near_one = [(f"mean J over all N of {x}", every[x]) for x in every]
@@ -169,4 +213,170 @@ def _s7(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
-CLAIMS = sentences(Words.beside(__file__)["Claims"], by_claim(vars()), PAPER.claims)
+#: Place of the check that TCP-STAR and TCP-J overlap among those of S5 and S6; that on WestwoodBR follows.
+OVERLAP = -4
+
+
+def _means(found: Findings, name: str, part: str, ber: float = 0.0, n: int = 1) -> dict[str, float]:
+    return {x: fmean(v) for x, v in samples(found.base, name, part, ber, n).items()}
+
+
+def _aen(found: Findings, claim: str, check: int) -> list[float] | None:
+    """The value of a check with and without AEN, over the same seeds; None if not both were run."""
+    with_it, without = (found.means(name, claim, check) for name in ("base", "no-aen"))
+    return with_it + without if with_it and without else None
+
+
+def _why_s1(found: Findings) -> Reason:
+    mbps = {at(b): _means(found, "x_mbps", "loss", b) for b in BERS[:-1]}
+    variants = {n: found.sensitivity.claim(n, "S1") for n in ("newreno", "reno", "queue-64")}
+    margins = {}
+    for name, claim in variants.items():
+        if claim is not None:
+            got = zip(BERS, claim.checks, strict=False)
+            margins[found.sensitivity.choices[name]] = {at(b): check.measured.mean for b, check in got}
+    return WORDS.reason(
+        "S1",
+        throughput=mbps,
+        margins=margins,
+        short_queue=variants["queue-64"] is not None,
+    )
+
+
+def _why_s2(found: Findings) -> Reason:
+    mbps, timeouts = (_means(found, c, "loss", BERS[-1]) for c in ("x_mbps", "timeouts"))
+    others = max(v for x, v in mbps.items() if x != STAR)
+    return WORDS.reason(
+        "S2",
+        mbps=mbps,
+        others=others,
+        timeouts=timeouts,
+        times=mbps[STAR] / others,
+        least=max(mbps.values()) - min(mbps.values()),
+        almost=ALMOST_EQUAL_MBPS,
+        aen=_aen(found, "S2", 0),
+        tried=found.under("S2", "newreno bw-reset slow-start", 0),
+    )
+
+
+def _why_s3(found: Findings) -> Reason:
+    not_delayed = found.sensitivity.mean("no-delayed-ack", "S3", 0)
+    return WORDS.reason("S3", full=_means(found, "full_s", "startup"), not_delayed=not_delayed)
+
+
+def _why_s4(found: Findings) -> Reason:
+    timeouts = _means(found, "timeouts", "outage")[STAR]
+    none, long, long_none = (
+        fmean(column(found.runs, "restart_s", variant=setup.rto_name(rto, aen=aen)))
+        for rto, aen in ((1.0, False), (2.0, True), (2.0, False))
+    )
+    slow, slow_none = (
+        fmean(column(found.runs, "recovery_s", variant=setup.rto_name(2.0, aen=aen, slow=True)))
+        for aen in (True, False)
+    )
+    short, detail = WORDS.reason(
+        "S4",
+        back=_means(found, "recovery_s", "outage"),
+        timeouts=timeouts,
+        without=none,
+        long=long,
+        long_none=long_none,
+        slow=slow,
+        slow_none=slow_none,
+    )
+    return short if timeouts > 0 else "", detail
+
+
+def _crowd(found: Findings, ber: float, counts: Sequence[int]) -> dict[str, Any]:
+    """What the reasons of S5 and S6 quote: Jain's index beside NewReno, averaged over numbers of flows.
+
+    ``gap``: by how much TCP-STAR is below TCP-J; ``below``: by how much the mean of both is below WestwoodBR.
+    """
+    index = {x: fmean(v) for x, v in over(found.base, "mixed", ber, counts).items()}
+    gap, below = index[J] - index[STAR], index[BR] - (index[STAR] + index[J]) / 2
+    limits = {"tolerance": INDEX_TOLERANCE, "a_little": A_LITTLE}
+    return {"crowd": index, "gap": gap, "below": below, **limits}
+
+
+def _apart(found: Findings, crowd: Mapping[str, Any], key: str, ber: float, detail: list[Block]) -> Reason:
+    """The note on the three curves, and the detail with the causes of the difference of two of them."""
+    clauses = []
+    if crowd["gap"] > INDEX_TOLERANCE:
+        clauses.append(f"{STAR} lies {crowd['gap']:.3f} below {J}")
+        drops = _means(found, "queue_drops", "mixed", ber, COUNTS[-1])
+        aen = _aen(found, key, OVERLAP)
+        detail += WORDS.paragraphs("TCP-STAR and TCP-J apart", n=COUNTS[-1], drops=drops, aen=aen)
+    if crowd["below"] > A_LITTLE:
+        clauses.append(f"{STAR} and {J} lie {crowd['below']:.2f} below {BR}, more than a little")
+    return "; ".join(clauses), detail
+
+
+def _why_s5(found: Findings) -> Reason:
+    crowd, middle = _crowd(found, RARE, COUNTS[1:]), COUNTS[len(COUNTS) // 2]
+    other = found.sensitivity.claim("queue-64", "S5")
+    detail = WORDS.paragraphs(
+        "S5",
+        **crowd,
+        first=COUNTS[1],
+        last=COUNTS[-1],
+        middle=middle,
+        own=_means(found, "x_mbps", "mixed", RARE, middle),
+        newreno=_means(found, "reno_mbps", "mixed", RARE, middle),
+        tally=None if other is None else other.tally(),
+    )
+    return _apart(found, crowd, "S5", RARE, detail)
+
+
+def _why_s6(found: Findings) -> Reason:
+    crowd, first = _crowd(found, OFTEN, COUNTS), COUNTS[0]
+    rare, often = (_means(found, "jain", "mixed", ber, first) for ber in (RARE, OFTEN))
+    detail = WORDS.paragraphs("S6", **crowd, first=first, rare=rare, often=often)
+    return _apart(found, crowd, "S6", OFTEN, detail)
+
+
+def _why_s7(found: Findings) -> Reason:
+    most = COUNTS[-1]
+    j, drops, resent = (_means(found, c, "same", OFTEN, most) for c in ("jain", "queue_drops", "resent"))
+    low = min(j, key=lambda name: j[name])
+    short, detail = WORDS.reason(
+        "S7",
+        low=low,
+        j_low=j[low],
+        n=most,
+        j=j,
+        beside=_means(found, "jain", "mixed", OFTEN, most),
+        drops=drops,
+        again={x: 100 * v for x, v in resent.items()},
+        unfair=BR if j[BR] < min(j[STAR], j[J]) else None,
+    )
+    return short if j[low] < 1 - INDEX_TOLERANCE else "", detail
+
+
+CLAIMS = [
+    Sentence("S1", "Throughput under bit errors (figure 6)",
+        "one flow: TCP-STAR has the highest throughput at every bit error rate below 1e-5, also at 0.",
+        _check_s1, _why_s1, about=where(part="loss")),
+    # the addition of LWC between a timeout and ssthresh
+    Sentence("S2", "Throughput at BER 1e-5 (figure 6)",
+        "timeouts are frequent and all four are almost equal; TCP-STAR is still the best.", _check_s2,
+        _why_s2, about=where(part="loss"), cause=Cause.RULE),
+    Sentence("S3", "Start-up without errors (figure 7)",
+        "TCP-J, WestwoodBR and NewReno coincide and need slow start from 0 s to 8 s; TCP-STAR's window grows "
+        "quickly.", _check_s3, _why_s3, about=where(part="startup")),
+    Sentence("S4", "Outage of the ACKs from 10 s to 12 s (figure 8)",
+        "TCP-STAR restarts at 13 s with the large window, by AEN, and is back at its throughput by 16 s; the "
+        "others retransmit needlessly, slow-start, and take long. Where ACKs are late, AEN improves the "
+        "throughput, too (section 4.2.2).", _check_s4, _why_s4, about=where(part=("outage", "late"))),
+    Sentence("S5", "Fairness with NewReno, BER 1e-8 (figure 9)",
+        "Jain's index of N/2 flows of a protocol and N/2 of NewReno is best at N = 10, where there is no "
+        "congestion, and falls as N grows. TCP-STAR and TCP-J overlap, a little below WestwoodBR except at N "
+        "= 10.", _check_s5, _why_s5, about=where(part="mixed"), cause=Cause.RULE),  # WestwoodBR's thresholds
+    Sentence("S6", "Fairness with NewReno, BER 1e-6 (figure 10)",
+        "at N = 10 the index is lower than at 1e-8 although there is no congestion, and that at 1e-7 lies "
+        "between (footnote); TCP-STAR and TCP-J overlap, a little below WestwoodBR.", _check_s6, _why_s6,
+        about=where(part="mixed")),
+    Sentence("S7", "Fairness among themselves, BER 1e-6 (figure 11)",
+        "flows of one protocol keep the better fairness even if N grows, and the index is almost equal for "
+        "TCP-STAR, TCP-J and WestwoodBR.", _check_s7, _why_s7, about=where(part=("same", "mixed")),
+        cause=Cause.RULE),  # as S5
+]  # fmt: skip

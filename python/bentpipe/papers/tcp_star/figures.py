@@ -1,7 +1,8 @@
-"""Figures 6 to 11 of the TCP-STAR paper, drawn from our runs, and tables of the runs."""
+"""Figures 6 to 11 of the TCP-STAR paper, drawn from our runs, and its page."""
 
 from __future__ import annotations
 
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +12,29 @@ import polars as pl
 from bentpipe import registry
 from bentpipe.papers.tcp_star import claims, setup
 from bentpipe.papers.tcp_star.claims import LABELS
-from bentpipe.papers.tcp_star.measure import RATE_S
-from bentpipe.papers.tcp_star.setup import ALGORITHMS, BDP, BERS, COUNTS, OFTEN, RARE, SHARERS
+from bentpipe.papers.tcp_star.setup import (
+    ALGORITHMS,
+    BACK,
+    BDP,
+    BERS,
+    COUNTS,
+    DESIGN,
+    OFTEN,
+    RARE,
+    RATE_S,
+    SHARERS,
+    SMALL,
+)
 from bentpipe.studies import draw
+from bentpipe.studies.assembly import Assembly, Explanation, fares_both_ways
 from bentpipe.studies.claim import interval
+from bentpipe.studies.design import where
 from bentpipe.studies.judge import Findings, column, index_of_means, over_seeds
 from bentpipe.studies.page import plus_minus
-from bentpipe.studies.study import Figure, Section, Table
-from bentpipe.studies.tables import MEAN, means
+from bentpipe.studies.places import Place, PlaceKind
+from bentpipe.studies.study import Figure, Section
+from bentpipe.studies.tables import MEAN, Number, Numbers, choices_section, decision, means, set_up
+from bentpipe.studies.text import Table
 from bentpipe.studies.words import Words
 
 if TYPE_CHECKING:
@@ -35,6 +51,20 @@ LOOKS = {
     cc: draw.look(cc, 5.0 if registry.style(cc)["marker"] == "*" else 3.5, label)
     for cc, label in LABELS.items()
 }
+
+#: Rows of the tables of the runs, of one flow and of many: column, what it is, and a factor.
+ALONE = (
+    ("x_mbps", "throughput, Mbit/s", 1),
+    ("timeouts", "timeouts", 1),
+    ("resent", "segments sent again, %", 100),
+    ("rwnd_share", "time held by the receiver's window, %", 100),
+)
+SHARED = (
+    ("x_mbps", "throughput per flow, Mbit/s"),
+    ("reno_mbps", "of NewReno, Mbit/s"),
+    ("queue_drops", "packets lost at the queue"),
+    ("jain", "Jain's index"),
+)
 
 WORDS = Words.beside(__file__)
 
@@ -150,14 +180,14 @@ def runs_section(base: pl.DataFrame) -> Section:
     alone = [
         [f"{claims.at(ber)}: {what}", *means(claims.samples(base, name, "loss", ber), times)]
         for ber in BERS
-        for name, what, times in setup.PAPER.given["alone"]
+        for name, what, times in ALONE
     ]
     with_newreno = [("mixed", ber, f"with NewReno, {claims.at(ber)}") for ber in (RARE, OFTEN)]
     shared = [
         [f"{title}, N = {n}: {what}", *means(claims.samples(base, name, part, ber, n))]
         for part, ber, title in (*with_newreno, ("same", OFTEN, f"among themselves, {claims.at(OFTEN)}"))
         for n in (COUNTS[0], COUNTS[len(COUNTS) // 2], COUNTS[-1])
-        for name, what in setup.PAPER.given["shared"]
+        for name, what in SHARED
         if part == "mixed" or name != "reno_mbps"
     ]
     both = ("x_mbps", "reno_mbps")
@@ -195,3 +225,97 @@ def rto_section(found: Findings) -> Section:
         for slow, rule in rules.items()
     ]
     return Section("Figure 8: what brings TCP-STAR back", WORDS.paragraphs("Figure 8"), tables)
+
+
+def sections(found: Findings) -> list[Section]:
+    """The behaviour of the runs, the set-up, figure 8, and the influence of the choices on the verdicts."""
+    runs, chosen = runs_section(found.base), setup_section(found.base)
+    return [runs, chosen, rto_section(found), _choices(found)]
+
+
+def _choices(found: Findings) -> Section:
+    said = WORDS.text("The choices", seeds=found.few_seeds)
+    if len(found.sensitivity.variants) < len(setup.VARIANTS):
+        said += " The full run tries more choices."
+    said += f" {decision(found, 'Some choice changes the verdict of {}.')}"
+    untouched = ", - not touched by the choice"
+    return choices_section(found, said, untouched=untouched, numbers=NUMBERS)
+
+
+def setup_section(base: pl.DataFrame) -> Section:
+    """The values that the paper gives, and the choices with their reasons."""
+    product, first = setup.RATE_BPS * 2 * setup.ONE_WAY_S / 8, COUNTS[0]
+    on_wire = product / setup.SEGMENT_BYTES
+    return set_up(
+        WORDS.rows(
+            "Set-up",
+            setup=setup,
+            on_wire=on_wire,
+            more=product / (setup.SEGMENT_BYTES + setup.HEADER_BYTES),
+            first=first,
+            all_small=first * SMALL,
+            places=first * SMALL - round(on_wire),
+            lost=fmean(column(base, "queue_drops", part="mixed", ber=RARE, n=first)),
+        )
+    )
+
+
+def parameters(found: Findings) -> Table:
+    """Table 1 beside our choices."""
+    return setup_section(found.base).tables[0]
+
+
+NUMBERS = Numbers(
+    "TCP-STAR's throughput less the best other's, Mbit/s (S1); time of NewReno to 432 segments, s (S3); "
+    "TCP-STAR's restart, s (S4); differences of Jain's index with NewReno at 1e-8, mean over N = 20 to 50 "
+    "(S5)",
+    [
+        Number("margin at BER 0", "S1", 0), Number("margin at BER 1e-8", "S1", 1),
+        Number("margin at BER 1e-7", "S1", 2), Number("margin at BER 1e-6", "S1", 3),
+        Number("NewReno full after", "S3", 0), Number("STAR's data again at", "S4", 0),
+        Number("J, STAR - TCP-J", "S5", -4), Number("J, BR - STAR", "S5", -3),
+    ],
+    with_paper=False,
+)  # fmt: skip
+
+PLACES = (
+    Place("1", "CWS, the window after a loss (pseudo code)",
+        why="the rule is the controller star; its tests repeat it"),
+    Place("2", "windows of TCP-STAR by LWC and of TCP-Reno (a sketch)",
+        partial(congestion_windows, name="figure-2", part="startup"), needs=where(part="startup")),
+    Place("3", "TCP-Reno's window (pseudo code)",
+        why="the rule is the controller reno; figure 2 has its window"),
+    Place("4", "AEN after a loss of data (a) and of ACKs (b) (a sketch)",
+        partial(congestion_windows, name="figure-4", part="outage"), needs=where(part=("outage", "late"))),
+    Place("5", "the topology of the simulations",
+        why="a sender, a satellite link and a receiver; rates and delays are in table 1"),
+    Place("6", "throughput over the bit error rate", throughput, ("S1", "S2"), where(part="loss")),
+    Place("7", "sending windows without errors", startup, ("S3",), where(part="startup")),
+    Place("8", "throughput around an outage of the ACKs", outage, ("S4",), where(part=("outage", "late"))),
+    Place("9", "fairness beside NewReno, BER 1e-8",
+        partial(fairness, name="figure-9", part="mixed", ber=1e-08), ("S5",), where(part="mixed")),
+    Place("10", "fairness beside NewReno, BER 1e-6",
+        partial(fairness, name="figure-10", part="mixed", ber=1e-06), ("S6",), where(part="mixed")),
+    Place("11", "fairness among themselves", partial(fairness, name="figure-11", part="same", ber=1e-06),
+        ("S7",), where(part=("same", "mixed"), ber=1e-06)),
+    Place("1", "parameters of the simulations", table=parameters, needs=where(part="mixed", ber=1e-08, n=10),
+        kind=PlaceKind.TABLE),
+)  # fmt: skip
+
+build = Assembly(
+    DESIGN,
+    claims.CLAIMS,
+    Explanation(lists_failing=True, fares=fares_both_ways),
+    PLACES,
+    sections,
+    limits=(
+        BACK,
+        claims.RESTART_WITHIN_S,
+        claims.COINCIDE_S,
+        claims.MUCH,
+        claims.ALMOST_EQUAL_MBPS,
+        claims.A_LITTLE,
+        claims.NO_CONGESTION,
+    ),
+    previews=("figure-6",),
+)

@@ -1,15 +1,33 @@
-"""The set-up of the TCP-STAR paper as scenarios: its given values, and our choices."""
+"""The set-up of the TCP-STAR paper as scenarios: its given values, and our choices; the measures of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from bentpipe.stats import jain
 from bentpipe.studies import design
-from bentpipe.studies.declared import Declared, read_variants
-from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant, base_and_variants, where
+from bentpipe.studies.claim import Tolerance
+from bentpipe.studies.design import (
+    Choices,
+    Design,
+    Keys,
+    Origin,
+    Reading,
+    Replication,
+    Variant,
+    base_and_variants,
+    where,
+)
+from bentpipe.studies.study import Case, Measures
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: The protocols compared, in the order of the paper; "reno" is Reno's window with RFC 6582 recovery, NewReno.
 ALGORITHMS = ("star", "tcp-j", "westwood-br", "reno")
@@ -137,10 +155,65 @@ class TcpStarSetup(Choices):
 
 
 BASE = TcpStarSetup()
-PAPER = Declared.beside(__file__)
 #: TCP-STAR that slow-starts after a timeout to ssthresh without its estimate.
 SLOW_STARTS = BASE.changed(options={"star": {"after_timeout": "slow-start"}})
-VARIANTS, READINGS, _ = read_variants(__file__, BASE)
+ALONE = where(part=("loss", "startup", "outage", "late"))
+SHARED = where(part=("mixed", "same"))
+LOSSY = where(part=("loss", "outage", "late", "mixed", "same"))
+LONG = where(part=("loss", "mixed", "same"))
+
+#: The choices that are tried beside the base.
+VARIANTS = (
+    Variant("newreno", "NewReno recovery for all", replace(BASE, recovery="newreno"), quick=True,
+        evidence=Origin.PAPER,
+        source="a hint: section 3.3 speaks of 'the normal action of TCP-Reno receiver', which sends no SACK"),
+    Variant("reno", "Reno recovery for TCP-STAR, TCP-J and WestwoodBR", replace(BASE, recovery="reno")),
+    Variant("newreno-option-1",
+        "NewReno doubles from what is in flight at the end of a recovery (RFC 6582, option 1)",
+        replace(BASE, newreno_exit="flight-size")),
+    Variant("sack", "SACK for NewReno too", replace(BASE, reno_recovery="sack")),
+    Variant("no-delayed-ack", "no delayed ACK", replace(BASE, delayed_ack=False), quick=True),
+    Variant("initial-1", "initial window 1", replace(BASE, initial_window=1), ALONE),
+    Variant("initial-10", "initial window 10", replace(BASE, initial_window=10), ALONE),
+    Variant("byte-counting", "growth counts bytes (RFC 3465)", replace(BASE, byte_counting=True)),
+    Variant("wire-1500", "1500 bytes on the wire (1448 of data)", replace(BASE, segment_bytes=1500),
+        quick=True, evidence=Origin.PAPER, source="table 1 read without headers: 'data segment size 1448'"),
+    Variant("queue-64", "64 segments in the link's queue, sockets 432",
+        replace(BASE, shared_sockets=432, queue=64, shared_queue=64), quick=True, evidence=Origin.PAPER,
+        source="table 1: buffer size 64, read as the link's queue"),
+    Variant("both-64", "64 segments in the link's queue and in the sockets of flows that share",
+        replace(BASE, shared_queue=64), SHARED),
+    Variant("sockets-864", "sockets of 864 segments (2 BDP)", replace(BASE, sockets=864), ALONE),
+    Variant("min-rto-200ms", "least RTO 0.2 s", replace(BASE, min_rto_s=0.2)),
+    Variant("min-rto-2s", "least RTO 2 s", replace(BASE, min_rto_s=2.0), quick=True, evidence=Origin.IMPLIED,
+        source="figure 8: a restart at 13 s by an answered probe, which leaves at 11 s + RTO - 0.5 s"),
+    Variant("tick-500ms", "timer granularity 0.5 s", replace(BASE, granularity_s=0.5)),
+    Variant("bw-reset", "a timeout resets TCP-STAR's estimate",
+        BASE.tuned("star", {"bw_at_timeout": "reset"}), LOSSY, quick=True),
+    Variant("slow-start", "after a timeout TCP-STAR slow-starts to ssthresh without the estimate",
+        BASE.tuned("star", {"after_timeout": "slow-start"}), LOSSY, quick=True, evidence=Origin.PAPER,
+        source="section 4.2.1: nearly equal because a timeout sets one segment; section 3.3 (I)"),
+    Variant("no-aen", "TCP-STAR without AEN", replace(BASE, aen=False), LOSSY, quick=True),
+    Variant("ack-errors", "bit errors hit ACKs too", replace(BASE, ack_errors=True), LOSSY),
+    Variant("j-raise", "TCP-J goes up to its estimate at a loss", BASE.tuned("tcp-j", {"raise": True}),
+        LOSSY),
+    Variant("br-always", "WestwoodBR repeats all after any error",
+        BASE.tuned("westwood-br", {"repeat": "always"}), LOSSY),
+    Variant("br-keep", "WestwoodBR keeps its window at an error's timeout",
+        BASE.tuned("westwood-br", {"keep_w_on_rto": True}), LOSSY),
+    Variant("short", "runs of 30 s", replace(BASE, longer=0.3), LONG),
+    Variant("long", "runs of 300 s", replace(BASE, longer=3.0), LONG),
+)  # fmt: skip
+
+#: The paper read as a whole.
+READINGS = (
+    Reading("as-printed", "as printed: a TCP-Reno receiver, so NewReno recovery for all", ("newreno",)),
+    Reading("defensible",
+        "TCP-Reno receivers, the RTO that figure 8 implies, and one segment and slow start after a timeout",
+        ("newreno", "min-rto-2s", "slow-start")),
+    Reading("slow-timer", "for S1 to S4: NewReno recovery for all, least RTO 2 s, timer granularity 0.5 s",
+        ("newreno", "min-rto-2s", "tick-500ms")),
+)  # fmt: skip
 #: Least RTOs tried in figure 8's scenario, s.
 RTOS = (0.2, 0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
 
@@ -188,13 +261,104 @@ def scenario(
     return of.setup.scenario(part, cc, ber, n, of.seed, of.size.duration_s)
 
 
+BACK = Tolerance(
+    0.9,
+    "S4: a flow is back at its rate, or window, if it has this share of that before the outage",
+    "a window of some segments less is no slow start",
+)
+#: The rate before the outage is measured from here on, s.
+BEFORE_S = 7.0
+#: Width of the interval over which a rate is measured after the outage, s: a round trip.
+RATE_S = 0.5
+#: The paper's time by which TCP-STAR is back, s: the rate is measured over the second before.
+BACK_BY_S = 16.0
+#: The measures of `after_outage`.
+AFTER = ("before_mbps", "restart_s", "restart_window", "by_16_mbps", "recovery_s")
+
+
+def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
+    """The scalars of one run.
+
+    In all: ``x_mbps`` mean goodput of a flow of the protocol, ``reno_mbps`` of a NewReno flow beside it (NaN
+    if there is none), Mbit/s; ``jain`` of all flows; ``timeouts`` per flow of the protocol; ``resent``, data
+    segments sent again over segments sent; ``queue_drops`` packets; ``queue`` mean length, packets;
+    ``utilisation``; ``rwnd_share``, share of the time for which the receiver's window held the protocol back.
+    Start-up: ``full_s``, time until the sending window is `BDP`, s. Outage: see `after_outage`.
+    """
+    x = [f for f in result["flows"] if f["name"].startswith("x")]
+    reno = [f for f in result["flows"] if f["name"].startswith("newreno")]
+    link = next(k for k in result["links"] if k["direction"] == "forward")
+    found: Measures = {
+        "x_mbps": fmean(f["goodput_bps"] for f in x) / 1e6,
+        "reno_mbps": fmean(f["goodput_bps"] for f in reno) / 1e6 if reno else float("nan"),
+        "jain": jain(f["goodput_bps"] for f in result["flows"]),
+        "timeouts": fmean(f["timeouts"] for f in x),
+        "resent": sum(f["retransmitted_packets"] for f in x) / max(1, sum(f["sent_packets"] for f in x)),
+        "queue_drops": float(link["dropped_queue"]),
+        "queue": float(link["queue_mean_packets"]),
+        "utilisation": float(link["utilisation"]),
+        "rwnd_share": fmean(f["limited"]["rwnd"] for f in x),
+        **dict.fromkeys(("full_s", *AFTER), float("nan")),
+    }
+    part = case.keys["part"]
+    if part in ("startup", "outage"):
+        if trace is None:
+            raise ValueError("the start-up and the outage runs record a trace")
+        if part == "outage":
+            return found | after_outage(trace)
+        full = trace.filter(trace["cwnd"] >= BDP)["t_s"].to_list()
+        end = full[0] if full else float(result["simulated_s"])
+        found["full_s"] = end - float(x[0]["start_s"])
+    elif part != "mixed" and reno:
+        raise ValueError("only the mixed runs have NewReno flows")
+    return found
+
+
+def after_outage(trace: pl.DataFrame) -> Measures:
+    """The recovery of one flow from an outage of the ACKs.
+
+    ``before_mbps``: rate at the receiver before it; ``restart_s``: when the first new data after it reaches
+    the receiver (time of the run); ``restart_window``: largest amount in flight in the round trip after that,
+    over that before the outage; ``by_16_mbps``: rate from 15 s to 16 s; ``recovery_s``: time from the
+    outage's end to the end of the first `RATE_S` at `BACK` of the rate before, or to the end of the run.
+    """
+    t = trace["t_s"].to_numpy()
+    got = trace["delivered_bytes"].to_numpy().astype(float)
+    flight = trace["in_flight"].to_numpy()
+
+    def rate(start: float, end: float) -> float:
+        first, last = np.searchsorted(t, [start - INTERVAL_S / 2, end - INTERVAL_S / 2])
+        return float((got[last] - got[first]) * 8 / 1e6 / (t[last] - t[first]))
+
+    before = rate(BEFORE_S, OUTAGE[0])
+    # Data sent before the outage still arrives in its first second.
+    moved = (np.diff(got) > 0) & (t[1:] > OUTAGE[0] + 1)
+    restart = float(t[1:][moved][0]) if moved.any() else float(t[-1])
+    at_once = (t >= restart - INTERVAL_S / 2) & (t <= restart + RATE_S)
+    steady = (t >= BEFORE_S) & (t <= OUTAGE[0])
+    step = round(RATE_S / INTERVAL_S)
+    rates = (got[step:] - got[:-step]) * 8 / 1e6 / RATE_S
+    full = (t[:-step] >= OUTAGE[1] - INTERVAL_S / 2) & (rates >= BACK * before)
+    back = float(t[step:][full][0]) if full.any() else float(t[-1])
+    return {
+        "before_mbps": before,
+        "restart_s": restart,
+        "restart_window": float(flight[at_once].max() / flight[steady].max()),
+        "by_16_mbps": rate(BACK_BY_S - 1, BACK_BY_S),
+        "recovery_s": back - OUTAGE[1],
+    }
+
+
 DESIGN = Design(
     BASE,
     VARIANTS,
     {"quick": TcpStarSize(6, 2), "full": TcpStarSize(24, 12)},
     points,
     scenario,
-    note=PAPER.note,
+    measure,
+    note="{size.seeds} seeds (1 to {size.seeds}) for every value, {size.sensitivity_seeds} for each changed "
+    "choice; throughput and fairness over {size.duration_s:g} s. A seed draws the bit errors and the "
+    "starts of the flows.",
     keeps=lambda keys, seed: keys["part"] in ("startup", "outage"),
     order=lambda base, variants, size: base_and_variants(base, [*variants, *RTO_VARIANTS], size),
     readings=READINGS,

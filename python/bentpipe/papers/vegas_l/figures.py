@@ -1,7 +1,9 @@
-"""Figures 4, 5 and 6 of the Vegas-L paper, drawn from our runs, and tables of the runs."""
+"""Figures 4, 5 and 6 of the Vegas-L paper, drawn from our runs, and its page."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 import polars as pl
@@ -9,16 +11,30 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from bentpipe import registry
-from bentpipe.papers.vegas_l import claims
+from bentpipe.papers.vegas_l import claims, setup
 from bentpipe.papers.vegas_l.claims import LABELS
-from bentpipe.papers.vegas_l.measure import STEADY
-from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, ENDS, HIGH, LOW, PAPER, STATIONS, TRACE_SEED
+from bentpipe.papers.vegas_l.setup import (
+    ALGORITHMS,
+    BASE,
+    DESIGN,
+    ENDS,
+    HIGH,
+    LOW,
+    MSS_BYTES,
+    STATIONS,
+    STEADY,
+    TRACE_SEED,
+)
 from bentpipe.studies import draw
+from bentpipe.studies.assembly import Assembly, Explanation
 from bentpipe.studies.claim import interval
+from bentpipe.studies.design import Where
 from bentpipe.studies.judge import Findings
 from bentpipe.studies.page import plus_minus
-from bentpipe.studies.study import Figure, Section, Table
-from bentpipe.studies.tables import MEAN, means
+from bentpipe.studies.places import Place
+from bentpipe.studies.study import Figure, Section
+from bentpipe.studies.tables import MEAN, Number, Numbers, choices_section, decision, held, means, set_up
+from bentpipe.studies.text import Table
 from bentpipe.studies.words import Words
 
 WORDS = Words.beside(__file__)
@@ -143,7 +159,24 @@ def fairness(found: Findings) -> Figure:
     return WORDS.figure("figure-6", fig, pl.DataFrame(rows), seeds=found.seeds)
 
 
-MEASURES = [(column, what) for column, what in PAPER.given["measures"]]
+#: Rows of the table of the runs: column, and what it is.
+MEASURES = (
+    ("x_mbps", "throughput of flow 1, Mbit/s"),
+    ("newreno_mbps", "throughput of NewReno, Mbit/s"),
+    ("jain", "Jain's index"),
+    ("cwnd_steady", "window of flow 1, packets"),
+    ("cwnd_cv", "its variation in the second half"),
+    ("cuts", "its cuts per 100 s"),
+    ("x_rtt_s", "RTT of flow 1, s"),
+    ("newreno_rtt_s", "RTT of NewReno, s"),
+    ("queue", "mean queue, packets"),
+    ("utilisation", "share of the downlink used"),
+    ("x_lost", "packets of flow 1 lost"),
+    ("newreno_lost", "packets of NewReno lost"),
+    ("newreno_uplink_lost", "of these at its own uplink"),
+    ("x_timeouts", "timeouts of flow 1"),
+    ("newreno_timeouts", "timeouts of NewReno"),
+)
 
 
 def _rows(found: Findings, per: float) -> list[list[str]]:
@@ -170,13 +203,9 @@ def runs_section(found: Findings) -> Section:
     )
 
 
-#: The algorithms with an alpha, to which `measure.inside` applies.
-FAMILY = tuple(cc for cc in ALGORITHMS if cc.startswith("vegas"))
-
-
 def inside_table(found: Findings) -> Table:
     """Results of the probes of Vegas's family: how often alpha and Diff exceed the initial alpha."""
-    of = {cc: found.base.filter(pl.col("cc") == cc) for cc in FAMILY}
+    of = {cc: found.base.filter(pl.col("cc") == cc) for cc in claims.FAMILY}
 
     def row(what: str, column: str, per: float) -> list[str]:
         values = {cc: runs.filter(pl.col("per") == per)[column].to_list() for cc, runs in of.items()}
@@ -184,8 +213,91 @@ def inside_table(found: Findings) -> Table:
 
     listed = (("Diff > 1", "diff_above"), ("alpha > 1", "alpha_above"))
     return Table(
-        [MEAN, *(LABELS[cc] for cc in FAMILY)],
+        [MEAN, *(LABELS[cc] for cc in claims.FAMILY)],
         [row(what, column, per) for per in (LOW, HIGH) for what, column in listed],
         "Inside flow 1, sampled every second: the share of the run with Diff, the packets that it believes "
         "queued, or alpha above 1 packet, % (Vegas's alpha is fixed)",
     )
+
+
+def sections(found: Findings) -> list[Section]:
+    """The behaviour of the runs, the set-up, and the influence of the choices on the verdicts."""
+    return [runs_section(found), setup_section(found.base), _choices(found)]
+
+
+def _choices(found: Findings) -> Section:
+    choices, holding = found.sensitivity.choices, held(found)
+    of_base = holding.pop("base")
+    best = max(holding, key=lambda name: holding[name])
+    said = WORDS.text(
+        "The choices",
+        seeds=found.few_seeds,
+        tried=len(choices),
+        all=len(setup.VARIANTS),
+        decision=decision(found),
+        nearest=choices[best],
+        held=holding[best],
+        of_base=of_base,
+    )
+    return choices_section(found, said, numbers=NUMBERS)
+
+
+def setup_section(base: pl.DataFrame) -> Section:
+    """The values that the paper gives, and the choices with their reasons."""
+    least = {who: base[f"{who}_rtt_min_s"].to_list() for who in ("x", "newreno")}
+    span = {who: f"{min(of) * 1e3:.0f} to {max(of) * 1e3:.0f}" for who, of in least.items()}
+    wire = {cc: MSS_BYTES + BASE.header_bytes(cc) for cc in (*ALGORITHMS, "reno")}
+    of_l = claims.implied_rtt(claims.STEADY_WINDOW, claims.THROUGHPUT["vegas-l"])
+    of_vegas = claims.implied_rtt(claims.STEADY_WINDOW / claims.WINDOW_OVER_VEGAS, claims.THROUGHPUT["vegas"])
+    of_reno = claims.implied_rtt(claims.RENO_CONSTANT / HIGH**0.5, claims.NEWRENO_HIGH)
+    given = WORDS.rows(
+        "Set-up",
+        span=span["x"],
+        span_newreno=span["newreno"],
+        second=-BASE.second_satellite,
+        apart_ms=setup.between_satellites_s(fmean(BASE.satellite), BASE.second_satellite) * 1e3,
+        setup=setup,
+        bdp=setup.RATE_BPS * fmean(least["x"]) / 8 / wire["vegas"],
+        wire=wire,
+        ack=setup.TCP_IP_BYTES + BASE.link_bytes,
+    )
+    chosen = set_up(given, WORDS.paragraphs("About the set-up", of_l=of_l, of_reno=of_reno))
+    implied = WORDS.rows("Implied round trips", of_l=of_l, of_vegas=of_vegas, of_reno=of_reno)
+    table = Table(
+        ["Flow", "The paper's numbers", "By", "Implied RTT, queue included"],
+        implied,
+        "What the paper's own numbers imply: about two satellites (or a long standing queue) for flow 1, one "
+        "for flow 2",
+    )
+    return replace(chosen, tables=[*chosen.tables, table])
+
+
+NUMBERS = Numbers(
+    "Means of the quantities for which the paper prints a number (packets, Mbit/s)",
+    [
+        Number("cwnd of Vegas-L", "V1", 0), Number("over Vegas", "V1", 1), Number("Vegas", "V2", 1),
+        Number("Vegas-L", "V2", 0), Number("NewReno, Vegas", "V2", 3), Number("NewReno, Vegas-L", "V2", 2),
+        Number("J Vegas", "V3", 0), Number("J Veno", "V3", 1), Number("NewReno, high PER", "V5", 0),
+    ],
+)  # fmt: skip
+
+PLACES = (
+    Place("1", "the algorithm of Vegas-A (pseudo code)", claims=("V4",),
+        why="the rule is the controller vegas-a; the reason of V4 is a proof about its lines"),
+    Place("2", "the algorithm of Vegas-L (pseudo code)",
+        why="the rule is the controller vegas-l; its tests repeat it"),
+    Place("3", "the topology of the satellite network", topology),
+    Place("4", "windows at two packet error rates", windows, ("V1", "V4"), Where()),
+    Place("5", "throughput at two packet error rates", throughput, ("V2", "V5"), Where()),
+    Place("6", "fairness at two packet error rates", fairness, ("V3", "V6"), Where()),
+)  # fmt: skip
+
+build = Assembly(
+    DESIGN,
+    claims.CLAIMS,
+    Explanation(clause_if_failing=True, counts_choices=True),
+    PLACES,
+    sections,
+    limits=(setup.CUT, claims.MUCH_SMALLER),
+    previews=("figure-4",),
+)

@@ -1,4 +1,4 @@
-"""The set-up of the Vegas-L paper as scenarios: its given values, and our choices.
+"""The set-up of the Vegas-L paper as scenarios: its given values, and our choices; the measures of a run.
 
 The paper gives the cities of the terminals, 5 Mbit/s links, drop-tail, 1024-byte packets, 1000 s and two
 packet error rates. Its settings name no orbit, no number of satellites or hops, no longitude and no buffer;
@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any, Literal
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any, Literal
 
+from bentpipe.stats import jain
 from bentpipe.studies import design
-from bentpipe.studies.declared import Declared, read_variants
-from bentpipe.studies.design import Choices, Design, Keys, Replication
+from bentpipe.studies.claim import Tolerance
+from bentpipe.studies.design import Choices, Design, Keys, Origin, Reading, Replication, Variant
+from bentpipe.studies.study import Case, Measures
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: The algorithms of flow 1, in the order of the paper's figures.
 ALGORITHMS = ("vegas", "vegas-a", "veno", "vegas-l")
@@ -42,9 +48,15 @@ ALPHA, APART = 1.0, 2.0
 #: Vegas-A as in figure 1, which prints < on both sides: Diff equal to alpha or beta changes nothing.
 FIGURE_1 = {"equal_diff": "hold"}
 
-PAPER = Declared.beside(__file__)
-STATIONS: dict[str, tuple[float, float]] = {
-    of: (lat, lon) for of, (lat, lon) in PAPER.given["stations"].items()
+#: Places of the terminals: latitude and longitude, degrees. The relay is halfway between the two satellites
+#: in longitude, in view of both.
+STATIONS = {
+    "beijing": (39.4, 116.4),
+    "new-york": (40.7, -74.0),
+    "shanghai": (31.2, 121.5),
+    "washington-as-printed": (28.9, 77.0),
+    "washington-dc": (38.9, -77.0),
+    "relay": (30.0, 42.5),
 }
 #: The terminals of flow 1 and of flow 2: source and receiver.
 ENDS = (("beijing", "new-york"), ("shanghai", "washington"))
@@ -202,7 +214,76 @@ def _geo(longitude: float) -> dict[str, Any]:
 
 BASE = VegasLSetup()
 
-VARIANTS, READINGS, _ = read_variants(__file__, BASE)
+#: The choices that are tried beside the base.
+VARIANTS = (
+    Variant("washington-as-printed", "flow 2 to the printed 28.9N 77E, near New Delhi",
+        replace(BASE, destination="washington-as-printed"), quick=True, evidence=Origin.PAPER,
+        source="section IV-A prints these coordinates and names Washington"),
+    Variant("two-satellites", "both flows by two satellites with a link between them",
+        replace(BASE, hops=(2, 2), between="satellites"), quick=True, evidence=Origin.IMPLIED,
+        source="350 packets at 2.9 Mbit/s are a round trip of 0.99 s"),
+    Variant("two-satellites-flow-1", "flow 1 by two satellites with a link between them",
+        replace(BASE, hops=(2, 1), between="satellites"), evidence=Origin.IMPLIED,
+        source="350 packets at 2.9 Mbit/s are a round trip of 0.99 s; NewReno's 0.5 Mbit/s at 1e-3 one of "
+        "0.63 s at most"),
+    Variant("two-hops", "both flows by two hops, with a relay station between the satellites",
+        replace(BASE, hops=(2, 2)), evidence=Origin.IMPLIED,
+        source="350 packets at 2.9 Mbit/s are a round trip of 0.99 s"),
+    Variant("no-acks", "ACKs do not share the downlink", replace(BASE, acks_share=False), quick=True),
+    Variant("satellite-95W", "satellite at 95W for every seed", replace(BASE, satellite=(-95.0, -95.0)),
+        evidence=Origin.DEFAULT, source="the GEO satellite of ns-2's example sat-repeater.tcl"),
+    Variant("satellite-pacific", "satellite over the Pacific (180 to 135W), between Beijing and New York",
+        replace(BASE, satellite=(-180.0, -135.0))),
+    Variant("satellite-americas", "satellite over the Americas (115W to 70W), above the receivers",
+        replace(BASE, satellite=(-115.0, -70.0))),
+    Variant("satellite-anywhere", "satellite at any longitude", replace(BASE, satellite=(-180.0, 180.0)),
+        quick=True),
+    Variant("buffer-25", "buffer 25 packets", replace(BASE, buffer_packets=25)),
+    Variant("buffer-40", "buffer 40 packets", replace(BASE, buffer_packets=40), evidence=Origin.FITTED),
+    Variant("buffer-100", "buffer 100 packets", replace(BASE, buffer_packets=100)),
+    Variant("buffer-300", "buffer 300 packets (1 BDP)", replace(BASE, buffer_packets=300)),
+    Variant("line-15-scaled", "Vegas-L's cases scale line 15 of figure 1 as well",
+        BASE.tuned("vegas-l", {"line_15": "scaled"}), quick=True,
+        source="they would then scale every step up; line 15 does not have their condition"),
+    Variant("ns2-diff",
+        "Diff as in ns-2's Vegas: a whole number, and equal to alpha or beta counts as between them",
+        BASE.tuned("vegas-a vegas-l", {"equal_diff": "inside", "diff": "rounded"}), quick=True,
+        evidence=Origin.DEFAULT, source="ns-2.35 tcp/tcp-vegas.cc, on which Vegas-A builds"),
+    Variant("rounded-diff", "Vegas-A and Vegas-L round Diff, and Diff equal to alpha or beta changes nothing",
+        BASE.tuned("vegas-a vegas-l", {"diff": "rounded"}), evidence=Origin.DEFAULT,
+        source="ns-2.35 tcp/tcp-vegas.cc, on which Vegas-A builds"),
+    Variant("alpha-kept", "Vegas-A and Vegas-L keep alpha at a timeout",
+        BASE.tuned("vegas-a vegas-l", {"alpha_at_timeout": "keep"}), evidence=Origin.PAPER,
+        source="figures 1 and 2 change alpha nowhere else"),
+    Variant("reading-a", "Vegas-L's cases replace Vegas-A's steps (reading A)",
+        BASE.tuned("vegas-l", {"reading": "A"}), evidence=Origin.PAPER,
+        source="figure 2 to the letter, without figure 1"),
+    Variant("a1-dec", "Vegas-A and Vegas-L step down on delay at alpha = 1 too",
+        BASE.tuned("vegas-a vegas-l", {"a1_dec": True})),
+    Variant("veno-round", "Veno judges by the smallest RTT of the last round trip",
+        BASE.tuned("veno", {"rtt": "round"}), quick=True,
+        source="the paper of Veno; ns-2's only Veno takes that of the latest ACK"),
+    Variant("newreno", "flow 1 recovers as NewReno does", replace(BASE, recovery="newreno")),
+    Variant("newreno-option-1", "NewReno ends a recovery by option 1 of RFC 6582",
+        replace(BASE, newreno_exit="flight-size")),
+    Variant("equal-sizes", "packets of one size, 1080 bytes on the wire", replace(BASE, without_header=())),
+    Variant("no-link-header", "no link-layer header", replace(BASE, link_bytes=0)),
+    Variant("loss-data", "no ACK lost at random", replace(BASE, lossy="data")),
+    Variant("loss-every-link", "packets lost on the uplinks too", replace(BASE, lossy="every")),
+)  # fmt: skip
+
+#: The paper read as a whole.
+READINGS = (
+    Reading("as-printed", "as printed: flow 2 to 28.9N 77E; alpha kept at a timeout",
+        ("washington-as-printed", "alpha-kept"), quick=True),
+    Reading("implied", "by its own numbers: flow 1 by two linked satellites, flow 2 by one to 28.9N 77E",
+        ("washington-as-printed", "two-satellites-flow-1")),
+    Reading("physical",
+        "a path that light can take: both flows by two linked satellites in view of their stations",
+        ("two-satellites",), quick=True),
+    Reading("defensible", "Diff as in ns-2's Vegas", ("ns2-diff",), quick=True),
+    Reading("fitted", "fitted: Diff as in ns-2's Vegas, a buffer of 40 packets", ("ns2-diff", "buffer-40")),
+)  # fmt: skip
 
 #: The seed whose windows figure 4 draws.
 TRACE_SEED = 1
@@ -225,13 +306,92 @@ def scenario(of: Replication[VegasLSetup, VegasLSize], cc: str, per: float) -> d
     return of.setup.scenario(cc, per, of.seed, of.size.duration_s)
 
 
+#: The paper's "first 150 seconds" of 1000, as a share of the run.
+EARLY = 0.15
+#: The steady part of a run begins here, as a share of it: the windows have had half the run to settle.
+STEADY = 0.5
+CUT = Tolerance(
+    0.1,
+    "V4: a window is cut if it falls by more than this share from one second to the next",
+    "less than the least cut at a loss, Veno's fifth",
+)
+
+
+def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
+    """The scalars of one run.
+
+    ``x_mbps``, ``newreno_mbps``: goodput, Mbit/s; ``jain`` of the two; ``cwnd_early``, ``cwnd_steady``: mean
+    window of flow 1, segments; ``cwnd_cv``: standard deviation over mean of its steady window; ``cuts``:
+    falls of its window by more than a tenth, per 100 s; ``x_rtt_s``, ``newreno_rtt_s``: mean RTT;
+    ``x_rtt_min_s``, ``newreno_rtt_min_s``; ``x_lost``, ``newreno_lost``: data packets lost; ``x_timeouts``;
+    ``newreno_uplink_lost``: those of NewReno that its own uplink's full queue dropped; ``queue``: mean queue
+    of the shared downlink, data and ACKs; ``utilisation`` of it; and `inside` of flow 1.
+    """
+    import polars as pl
+
+    if trace is None:
+        raise ValueError("this study measures windows over time, so its runs record a trace")
+    x, newreno = ({f["name"]: f for f in result["flows"]}[n] for n in ("x", "newreno"))
+    links = {k["name"]: k for k in result["links"] if k["direction"] == "forward"}
+    shared = links["sat"]
+    length = float(result["simulated_s"])
+    window = trace.filter(pl.col("flow") == "x").sort("t_s")
+    early = window.filter(pl.col("t_s") < EARLY * length)["cwnd"].to_list()
+    steady = window.filter(pl.col("t_s") >= STEADY * length)["cwnd"].to_list()
+    falls = window["cwnd"].diff() / window["cwnd"].shift(1)
+    steady_mean = fmean(steady)
+    return {
+        "x_mbps": x["goodput_bps"] / 1e6,
+        "newreno_mbps": newreno["goodput_bps"] / 1e6,
+        "jain": jain([x["goodput_bps"], newreno["goodput_bps"]]),
+        "cwnd_early": fmean(early),
+        "cwnd_steady": steady_mean,
+        "cwnd_cv": stdev(steady) / steady_mean,
+        "cuts": int((falls < -CUT).sum()) / length * 100,
+        "x_rtt_s": float(x["rtt_mean_s"]),
+        "newreno_rtt_s": float(newreno["rtt_mean_s"]),
+        "x_rtt_min_s": float(x["rtt_min_s"]),
+        "newreno_rtt_min_s": float(newreno["rtt_min_s"]),
+        "x_lost": int(x["dropped_packets"]),
+        "newreno_lost": int(newreno["dropped_packets"]),
+        "x_timeouts": int(x["timeouts"]),
+        "newreno_uplink_lost": int(links["up-shanghai"]["dropped_queue"]),
+        "newreno_timeouts": int(newreno["timeouts"]),
+        "queue": float(shared["queue_mean_packets"]),
+        "utilisation": float(shared["utilisation"]),
+        **inside(window),
+    }
+
+
+def inside(window: pl.DataFrame) -> Measures:
+    """Results of the probes of Vegas and its family in a run; empty for Veno, which has no alpha.
+
+    ``alpha_above``, ``diff_above``: the shares of the samples with alpha, or Diff, above the alpha of 1
+    packet that all begin with; ``base_rtt_s``: baseRTT at the end.
+    """
+    if "alpha_segments" not in window.columns:
+        return {}
+
+    def above(probe: str) -> float:
+        return int((window[probe].fill_nan(None) > ALPHA).sum()) / window.height
+
+    return {
+        "alpha_above": above("alpha_segments"),
+        "diff_above": above("diff_segments"),
+        "base_rtt_s": float(window["base_rtt_s"][-1]),
+    }
+
+
 DESIGN = Design(
     BASE,
     VARIANTS,
     {"quick": VegasLSize(4, 2), "full": VegasLSize(24, 10)},
     points,
     scenario,
-    note=PAPER.note,
+    measure,
+    note="{size.seeds} seeds (1 to {size.seeds}) of {size.duration_s:g} s for every value; "
+    "{size.sensitivity_seeds} seeds for each changed choice. A seed draws the satellite's longitude, the "
+    "start of each flow and the packets that are lost.",
     keeps=lambda keys, seed: seed == TRACE_SEED,
     readings=READINGS,
 )
