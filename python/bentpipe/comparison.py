@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, measures, stats
@@ -555,23 +556,23 @@ def _row(results: Sequence[dict[str, Any]], flows: int) -> dict[str, Any]:
         "goodput_bps": goodput.centre,
         "goodput_low_bps": goodput.low if repeated else None,
         "goodput_high_bps": goodput.high if repeated else None,
-        "utilisation": stats.mean(link.get("utilisation", 0.0) for link in busiest).mean,
-        "up": stats.mean(
+        "utilisation": fmean(link.get("utilisation", 0.0) for link in busiest),
+        "up": fmean(
             link["up_s"] / r["simulated_s"] if link else 1.0 for link, r in zip(busiest, results, strict=True)
-        ).mean,
+        ),
         "rtt_p50_s": _mean_of(every, "rtt_p50_s"),
         "rtt_p95_s": _mean_of(every, "rtt_p95_s"),
         "loss": loss,
         "lossy": loss is not None and loss > measures.LOSSY,
         "retransmitted": measures.resent(every),
         "timeouts": sum(f["timeouts"] for f in every) / len(results),
-        "jain": stats.mean(stats.jain(f["goodput_bps"] for f in run) for run in compared).mean,
-        "completion_s": stats.mean(ended).mean if ended else None,
-        "completed": stats.mean(done).mean if ended else None,
-        **{f"limited_{what}": stats.mean(f["limited"][what] for f in every).mean for what in LIMITS},
+        "jain": fmean(stats.jain(f["goodput_bps"] for f in run) for run in compared),
+        "completion_s": fmean(ended) if ended else None,
+        "completed": fmean(done) if ended else None,
+        **{f"limited_{what}": fmean(f["limited"][what] for f in every) for what in LIMITS},
     }
 
 
 def _mean_of(flows: list[dict[str, Any]], key: str) -> float | None:
     values = [f[key] for f in flows if f[key] is not None]
-    return stats.mean(values).mean if values else None
+    return fmean(values) if values else None

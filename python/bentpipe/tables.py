@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import measures, stats, terminal, units
@@ -355,7 +355,7 @@ def _remarks(found: Comparison, *, repeated: bool) -> Iterator[str]:
     if any(row["lossy"] for row in rows):
         yield f"! loses more than {100 * LOSSY:.0f} % of its packets: fast or not, it costs others."
     if down := [row["up"] for row in rows if row["up"] < 1]:
-        share = units.percent(stats.mean(down).mean)
+        share = units.percent(fmean(down))
         yield f"used: of what the link can carry while it is up, which is {share} % of the time."
     if any(row["completed"] not in (None, 1.0) for row in rows):
         yield "done: mean time of the transfers that were completed, and their share if some were not."

@@ -40,6 +40,16 @@ class Interval(NamedTuple):
     n: int
     alike: bool
 
+    @property
+    def arms(self) -> tuple[float, float]:
+        """How far the interval reaches below the centre and above it."""
+        return self.centre - self.low, self.high - self.centre
+
+    @property
+    def half_width(self) -> float:
+        """The longer arm: half of an interval by t that does not end at the possible range."""
+        return max(self.arms)
+
 
 def interval(
     values: Iterable[float],
@@ -122,8 +132,8 @@ def shown(found: Interval) -> str:
         return f"{_three_digits(found.centre)} (one run)"
     if found.alike:
         return f"{_three_digits(found.centre)} (all runs alike)"
-    below, above = found.centre - found.low, found.high - found.centre
-    half = max(below, above)
+    below, above = found.arms
+    half = found.half_width
     decimals = _decimals(half)
     centre, width, low, high = (f"{v:.{decimals}f}" for v in (found.centre, half, found.low, found.high))
     if abs(above - below) <= 0.05 * half:

@@ -26,7 +26,7 @@ import loss_rules
 from response_curves import CURVES, LOSS_RATES, Curve
 
 import bentpipe as bp
-from bentpipe.stats import Mean, mean
+from bentpipe.stats import Interval, interval
 
 DOCS = Path(__file__).parents[3] / "docs"
 STORED = DOCS / "validation" / "closed-forms.csv"
@@ -47,7 +47,7 @@ class Point:
     periodic: float
     periodic_form: float
     periodic_rules: float | None
-    random: Mean
+    random: Interval
     random_form: float | None
     random_rules: float | None
     timeouts: float
@@ -62,8 +62,8 @@ class Point:
         return {
             "periodic, form": off(self.periodic, self.periodic_form),
             "periodic, rules": off(self.periodic, self.periodic_rules),
-            "random, form": off(self.random.mean, self.random_form),
-            "random, rules": off(self.random.mean, self.random_rules),
+            "random, form": off(self.random.centre, self.random_form),
+            "random, rules": off(self.random.centre, self.random_rules),
         }
 
 
@@ -163,11 +163,11 @@ def point(curve: Curve, p: float, seeds: int, folder: Path) -> Point:
         or max(flow["rtt_mean_s"] for flow in flows) > 1.01 * curve.rtt
     ):
         raise RuntimeError(f"{curve.name} at {p:g}: the assumptions do not hold: {flows[0]}")
-    random = mean(window for window, _, _ in found[1:])
+    random = interval(window for window, _, _ in found[1:])
     # What was lost in these runs, rather than what may be expected: n losses stray by 1 / sqrt(n).
     rate = sum(lost for _, lost, _ in found[1:]) / sum(sent for _, _, sent in found[1:])
     # The forms take loss events per packet: what is lost within a window of a loss is the same event.
-    events = rate / (1 + rate * random.mean)
+    events = rate / (1 + rate * random.centre)
     return Point(
         curve,
         p,
@@ -210,7 +210,7 @@ def row(found: Point) -> list[str]:
         difference("periodic, form"),
         window(found.periodic_rules),
         difference("periodic, rules"),
-        window(found.random.mean),
+        window(found.random.centre),
         f"{found.random.half_width:.2g}",
         window(found.random_form),
         difference("random, form"),
@@ -269,7 +269,7 @@ def _panel(ax: Any, curve: Curve, mine: Sequence[Point]) -> None:
         rates = [found.p * shift for found, _ in kept]
         bars = None
         if kind == "random":
-            bars = [found.random.half_width / found.random.mean * (1 + off) for found, off in kept]
+            bars = [found.random.half_width / found.random.centre * (1 + off) for found, off in kept]
         label = "a loss every 1/p packets" if kind == "periodic" else "independent losses, 95 % interval"
         ax.errorbar(
             rates, [off for _, off in kept], bars, ls="", marker="o", ms=4, color=colour, mfc=fill,

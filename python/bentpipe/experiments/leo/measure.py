@@ -237,7 +237,7 @@ def recovery(path: MovingPath, t: np.ndarray, delivered: np.ndarray) -> list[flo
     return found
 
 
-def mean(rows: Sequence[LeoNumbers], what: str) -> stats.Mean | None:
+def mean(rows: Sequence[LeoNumbers], what: str) -> stats.Interval | None:
     """Mean and interval of a number over seeds; None without a number."""
     values = [value for row in rows if not math.isnan(value := getattr(row, what))]
-    return stats.mean(values) if values else None
+    return stats.interval(values) if values else None

@@ -95,7 +95,7 @@ def _by(rows: Sequence[LeoNumbers]) -> dict[PAIR, list[LeoNumbers]]:
 
 def _value(found: Mapping[PAIR, list[LeoNumbers]], path: str, cc: str, what: str) -> float:
     known = mean(found.get((path, cc), []), what)
-    return float("nan") if known is None else known.mean
+    return float("nan") if known is None else known.centre
 
 
 def _cell(found: Mapping[PAIR, list[LeoNumbers]], key: PAIR, what: str, digits: int, scale: float) -> str:

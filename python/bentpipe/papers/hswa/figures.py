@@ -122,7 +122,7 @@ def needed(found: Findings, size: int, cc: str, orbit: str) -> tuple[float, floa
 
     By interpolation between the rates of the scan, both axes logarithmic; an end of the scan if beyond it.
     """
-    ratio = {loss: math.log(interval(x).mean) for loss, x in scanned(found, size, cc, orbit).items()}
+    ratio = {loss: math.log(interval(x).centre) for loss, x in scanned(found, size, cc, orbit).items()}
     falling = list(reversed(np.minimum.accumulate(list(ratio.values()))))
     losses = [math.log(loss) for loss in reversed(ratio)]
     high, low = (
@@ -261,7 +261,7 @@ def runs_section(found: Findings) -> Section:
             loss = of.packet_loss(ber)
             law = law_window(growth(cc, ber), loss) * of.packet_bytes * 8 / RTT_S[orbit] / 1e6
             rate = plus_minus(interval(claims.rate(runs, cc, orbit, ber)))
-            got = {name: interval(claims.rate(runs, cc, orbit, ber, name)).mean for name in rest}
+            got = {name: interval(claims.rate(runs, cc, orbit, ber, name)).centre for name in rest}
             means = (mean * rest[name] for name, mean in got.items())
             cells = [f"{loss:.2g}", rate, plain(law) if law < RATE_BPS / 1e6 else "full", *map(plain, means)]
             rows.append([f"{LABELS[cc]}, {orbit}, {power(ber)}", *cells])

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bentpipe.analysis._values import Array
-    from bentpipe.stats import Mean
+    from bentpipe.stats import Interval
     from bentpipe.studies.study import Key
 
 WORDS = Words.beside(__file__)
@@ -58,8 +58,8 @@ def said(values: Sequence[float]) -> str:
     return plus_minus(interval(values))
 
 
-def _row(keys: Mapping[str, Key], name: str, got: Mean) -> dict[str, Key]:
-    return {**keys, name: got.mean, "low": got.low, "high": got.high}
+def _row(keys: Mapping[str, Key], name: str, got: Interval) -> dict[str, Key]:
+    return {**keys, name: got.centre, "low": got.low, "high": got.high}
 
 
 def patterns(_: Findings) -> Figure:

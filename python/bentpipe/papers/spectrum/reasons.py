@@ -102,7 +102,7 @@ _k3, _k4 = partial(_shares, claim="K3", cc="simd"), partial(_shares, claim="K4",
 def _low_loss(found: Findings, variant: str, claim_id: str) -> float | None:
     """Mean ratio of a control to TCP where K3 and K4 find little loss; None if it was not run."""
     claim = found.sensitivity.claim(variant, claim_id)
-    near = [c.measured.mean for c in claim.checks if c.key in LOW_LOSS] if claim else []
+    near = [c.measured.centre for c in claim.checks if c.key in LOW_LOSS] if claim else []
     return 1 + fmean(near) if near else None
 
 
@@ -117,7 +117,7 @@ def _k5(found: Findings) -> Reason:
         for mbps in claims.DROPS
     }
     real = found.sensitivity.claim("real-cuts", "K5")
-    ratios = [c.measured.mean for c in real.checks if "RED: TCP over" in c.what] if real else []
+    ratios = [c.measured.centre for c in real.checks if "RED: TCP over" in c.what] if real else []
     return WORDS.reason(
         "K5",
         aimd=fmean(column(at, "ratio", queue="red", cc="aimd")),

@@ -43,7 +43,7 @@ def _s1(found: Findings) -> Reason:
     for name, claim in variants.items():
         if claim is not None:
             got = zip(BERS, claim.checks, strict=False)
-            of = ", ".join(f"{claims.at(b)} {plain(check.measured.mean)}" for b, check in got)
+            of = ", ".join(f"{claims.at(b)} {plain(check.measured.centre)}" for b, check in got)
             margins.append(f"{found.sensitivity.choices[name]}: {of}")
     return WORDS.reason(
         "S1",
