@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from bentpipe import _core, units
-from bentpipe.units import digits
+from bentpipe.units import short
 
 _COUNTED = {"packet": "packets", "packets": "packets", "BDP": "bdp", "bdp": "bdp"}
 _USUAL = units.USUAL | _COUNTED | {"": ""}
@@ -76,7 +76,7 @@ class Span:
         return f"{value:.9g} {self.unit}".rstrip()
 
     def __str__(self) -> str:
-        shown = _shown(self.low) if self.known else f"{_shown(self.low)} to {_shown(self.high)}"
+        shown = short(self.low) if self.known else f"{short(self.low)} to {short(self.high)}"
         return f"{shown} {self.unit}".rstrip()
 
 
@@ -155,14 +155,6 @@ def _end(name: str, number: str, unit: str, whole: str) -> tuple[float, str]:
     if shares and value > 1:
         raise _core.ScenarioError(f"{name}: {whole!r} is beyond what a probability can be, 0 to 1")
     return value, unit
-
-
-def _shown(value: float) -> str:
-    """Up to four digits, without insignificant zeros: "0.005", "1e-5"."""
-    if 0 < value < 1e-3:
-        return re.sub("e-0+", "e-", f"{value:.4g}")
-    text = digits(value)
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _refuse(name: str, text: str) -> NoReturn:

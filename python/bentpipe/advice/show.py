@@ -8,7 +8,7 @@ from bentpipe import linux, stats, terminal
 from bentpipe.advice.question import FILE, GOALS
 from bentpipe.advice.verdict import Advice
 from bentpipe.advice.wording import keeping
-from bentpipe.units import milliseconds, percent
+from bentpipe.units import cell, in_percent, milliseconds, percent
 
 _RECKLESS = {
     "loss": "drops at the queue after start-up, several times CUBIC's",
@@ -58,7 +58,7 @@ def show(advice: Advice) -> None:
             "" if row["rank"] is None else f"{row['rank']}{'=' if row['tied'] else ''}",
             terminal.plain(row["label"]),
             _number(advice.trials[row["cc"]].of(goal.quantity), goal.scale),
-            *([_hundredths(row, "jain")] if several else []),
+            *([cell(_centre(row, "jain"), ".2f")] if several else []),
             str(row["seeds"]),
             linux.in_a_word(row["cc"]),
             ", ".join(flag["kind"] for flag in row["flags"]),
@@ -74,8 +74,8 @@ def show(advice: Advice) -> None:
                 _percent(row, "resent"),
                 _seconds(row, "startup_s"),
                 _seconds(row, "file_s"),
-                _share(row, "harm_cubic"),
-                _share(row, "harm_reno"),
+                in_percent(_centre(row, "harm_cubic"), ".0f"),
+                in_percent(_centre(row, "harm_reno"), ".0f"),
             ]
         )
     terminal.line()
@@ -119,16 +119,6 @@ def _seconds(row: dict[str, Any], name: str) -> str:
     return "-" if value is None else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
-def _hundredths(row: dict[str, Any], name: str) -> str:
-    value = _centre(row, name)
-    return "-" if value is None else f"{value:.2f}"
-
-
 def _percent(row: dict[str, Any], name: str) -> str:
     value = _centre(row, name)
     return percent(value, 2 if value is not None and value < 0.01 else 1)
-
-
-def _share(row: dict[str, Any], name: str) -> str:
-    value = _centre(row, name)
-    return "-" if value is None else f"{100 * value:.0f} %"

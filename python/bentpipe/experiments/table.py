@@ -17,7 +17,6 @@ import bentpipe as bp
 from bentpipe import files
 from bentpipe.experiments.experiment import Experiment, case_of
 from bentpipe.pages.page import contrast, rgb, written
-from bentpipe.stats import Interval
 from bentpipe.sweeps.case import Case
 from bentpipe.truth.writing import read_rows, write_rows
 
@@ -134,10 +133,9 @@ def _key(case: Case) -> Key:
     return Key(str(case.keys["path"]), str(case.keys["cc"]), int(case.keys["seed"]))
 
 
-def shown(known: Interval, digits: int, scale: float = 1.0) -> str:
-    """A mean times `scale`, and the half of its interval unless that rounds to nothing."""
-    text, half = f"{scale * known.centre:.{digits}f}", scale * known.half_width
-    return f"{text} ± {half:.{digits}f}" if known.n > 1 and half >= 0.5 * 10**-digits else text
+def shown(mean: float, half: float, digits: int) -> str:
+    """A mean, and the half of its interval unless that is not known or rounds to nothing."""
+    return f"{mean:.{digits}f} ± {half:.{digits}f}" if half >= 0.5 * 10**-digits else f"{mean:.{digits}f}"
 
 
 def line_colour(colour: str) -> str:

@@ -12,7 +12,10 @@ import polars as pl
 from bentpipe.measures import LOG_FROM, MEASURES, key_words, measure
 from bentpipe.plot.looks import text
 from bentpipe.registry import chooses, style
+from bentpipe.units import short
 
+#: Smaller numbers on axes and in headings are written by their power of ten.
+_SMALL = 0.01
 _SUFFIX = re.compile(r"_(bps2|bps|s|bytes|packets|segments|bdp)$")
 
 
@@ -34,6 +37,10 @@ class Scaled:
         if not self.names:
             return values * self.factor
         return pl.Series([self.names.index(value) for value in values], dtype=pl.Float64)
+
+    def shown(self, value: float) -> str:
+        """A value in this unit."""
+        return short(value * self.factor, powers_below=_SMALL)
 
     @property
     def label(self) -> str:
@@ -64,15 +71,7 @@ def valued(key: str, value: Any) -> str:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return text(named(str(value))) if chooses(key) else f"{_name(key)}: {text(str(value))}"
     how = scaled(key, pl.Series([value]))
-    return f"{how.name}: {number(value * how.factor)} {how.unit}".rstrip()
-
-
-def number(value: float) -> str:
-    """Four digits at most, small numbers by their power of ten: 0.25, 1e-5."""
-    if value and abs(value) < 0.01:
-        digits, _, power = f"{value:.3e}".partition("e")
-        return f"{float(digits):g}e{int(power)}"
-    return f"{value:.4g}"
+    return f"{how.name}: {how.shown(value)} {how.unit}".rstrip()
 
 
 def named(algorithm: str) -> str:

@@ -16,6 +16,7 @@ from bentpipe.stats.sample import (
     spread_of,
     standard_error,
 )
+from bentpipe.units import exponent
 
 Centre = Literal["mean", "median"]
 Method = Literal["t", "bootstrap"]
@@ -194,7 +195,7 @@ def _clipped(end: float, least: float | None, most: float | None) -> float:
 def _three_digits(v: float) -> str:
     if v == 0:
         return "0"
-    return f"{v:.{max(0, 2 - _exponent(v))}f}"
+    return f"{v:.{max(0, 2 - exponent(v))}f}"
 
 
 def _decimals(half: float) -> int:
@@ -202,9 +203,5 @@ def _decimals(half: float) -> int:
     if half == 0:
         return 2
     rounded = float(f"{half:.1e}")
-    exponent = _exponent(rounded)
-    return max(0, (1 if rounded < 1.95 * 10**exponent else 0) - exponent)
-
-
-def _exponent(v: float) -> int:
-    return math.floor(math.log10(abs(v)))
+    power = exponent(rounded)
+    return max(0, (1 if rounded < 1.95 * 10**power else 0) - power)

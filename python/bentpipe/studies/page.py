@@ -15,6 +15,7 @@ from bentpipe.stats import Interval
 from bentpipe.studies import prose
 from bentpipe.studies.claim import COUNTED, RULE, TRIED, Claim, Verdict
 from bentpipe.studies.study import Outcome, Report, Section, Study, StudyPlan, Tally
+from bentpipe.units import exponent
 from bentpipe.web.link import links
 
 #: The colour of each verdict's badge.
@@ -33,7 +34,7 @@ def plain(value: float) -> str:
     """A number for reading: three significant digits, no exponent for ordinary sizes."""
     if not math.isfinite(value):
         return "-"
-    return _fixed(value, max(0, 2 - _exponent(value)))
+    return _fixed(value, max(0, 2 - exponent(value)))
 
 
 def shown(value: str | float) -> str:
@@ -58,10 +59,6 @@ def plus_minus(value: Interval) -> str:
     return f"{_fixed(value.centre, d)} ± {_fixed(value.half_width, d)}"
 
 
-def _exponent(value: float) -> int:
-    return math.floor(math.log10(abs(value))) if value else 0
-
-
 def _decimals(value: Interval) -> int:
     """Two digits of the half-width, at most five digits of the mean and four decimals.
 
@@ -69,8 +66,8 @@ def _decimals(value: Interval) -> int:
     """
     if value.half_width == 0 and value.centre == round(value.centre):
         return 0
-    wanted = 1 - _exponent(value.half_width) if value.half_width > 0 else 4
-    return max(0, min(wanted, 4 - _exponent(value.centre), 4))
+    wanted = 1 - exponent(value.half_width) if value.half_width > 0 else 4
+    return max(0, min(wanted, 4 - exponent(value.centre), 4))
 
 
 def _fixed(value: float, decimals: int) -> str:

@@ -75,15 +75,11 @@ def leocc(rows: Sequence[Mapping[str, Any]]) -> str:
     lines = []
     for name in dict.fromkeys(row["setting"] for row in rows):
         bbr, *others = (found[name, cc] for cc in ("bbr", *SENDERS.values()))
-        ratios = [_ratio(row["ratio"], row["half"]) for row in others]
+        ratios = [shown(row["ratio"], row["half"], 2) for row in others]
         trips = [f"{1e3 * row['rtt_p95_s']:.0f}" for row in (bbr, *others)]
         lines.append([name, f"{bbr['goodput_bps'] / 1e6:.1f}", *ratios, *trips])
     heads = ["<path", "BBR, Mbit/s", *SENDERS, "RTT, p95, ms: BBR", *SENDERS]
     return markdown(heads, lines, spaced=True)
-
-
-def _ratio(ratio: float, half: float) -> str:
-    return f"{ratio:.2f} ± {half:.2f}" if half >= 0.005 else f"{ratio:.2f}"
 
 
 def _by(rows: Sequence[LeoNumbers]) -> dict[PAIR, list[LeoNumbers]]:
@@ -100,7 +96,7 @@ def _value(found: Mapping[PAIR, list[LeoNumbers]], path: str, cc: str, what: str
 
 def _cell(found: Mapping[PAIR, list[LeoNumbers]], key: PAIR, what: str, digits: int, scale: float) -> str:
     known = mean(found.get(key, []), what)
-    return "" if known is None else shown(known, digits, scale)
+    return "" if known is None else shown(scale * known.centre, scale * known.half_width, digits)
 
 
 def _table(found: Mapping[PAIR, list[LeoNumbers]], what: str, digits: int, scale: float) -> str:

@@ -70,7 +70,7 @@ def _cell(rows: Sequence[SatelliteNumbers], path: str, cc: str, what: str, digit
     if missing:
         return f"{len(values) - missing} of {len(values)}" if missing < len(values) else "–"
     known = mean(rows, path, cc, what)
-    return "" if known is None else shown(known, digits)
+    return "" if known is None else shown(known.centre, known.half_width, digits)
 
 
 def _table(
