@@ -53,7 +53,7 @@ class MeasureRow:
     Attributes:
         column: its name, with the SI unit at the end.
         words: the quantity, as axes and legends call it.
-        better: which values are the better ones.
+        better: which values are the better ones; empty where that is not the question.
         most: the most it can be; None: no bound.
         name: its name in a report; empty: no report has it.
         unit: its unit in a report, after the factor.
@@ -62,11 +62,12 @@ class MeasureRow:
         aggregate: over the flows of one algorithm in one run; None: the mean of the column.
         together: this aggregate in words, where an algorithm has several flows in a run; empty if the name
             says it.
+        least: the least it can be; None: no bound.
     """
 
     column: str
     words: str
-    better: Literal["more", "less"]
+    better: Literal["more", "less", ""]
     most: float | None = None
     name: str = ""
     unit: str = ""
@@ -74,6 +75,7 @@ class MeasureRow:
     needs: Sequence[str] = ()
     aggregate: Callable[[], pl.Expr] | None = None
     together: str = "mean of flows"
+    least: float | None = 0.0
 
     @property
     def label(self) -> str:
@@ -84,6 +86,23 @@ class MeasureRow:
     def title(self) -> str:
         """The quantity at the beginning of a sentence."""
         return self.words[0].upper() + self.words[1:]
+
+    def interval(self, values: Sequence[float]) -> stats.Interval:
+        """The mean of runs with its 95 % interval, which does not go beyond the possible range.
+
+        A bound that a value exceeds by more than rounding does not count.
+        """
+        dust = stats.TOLERANCE * max(map(abs, values))
+        least, most = self.least, self.most
+        return stats.interval(
+            values,
+            least=least if least is not None and min(values) >= least - dust else None,
+            most=most if most is not None and max(values) <= most + dust else None,
+        )
+
+    def shown(self, values: Sequence[float]) -> str:
+        """The `interval` of runs in words, in the unit of a report."""
+        return stats.shown(self.interval(values).times(self.factor))
 
 
 def of_several(measure: MeasureRow) -> MeasureRow:

@@ -23,8 +23,10 @@ from bentpipe.advice.judged import (
     ways,
     with_controllers,
 )
+from bentpipe.advice.quantities import FILE, QUANTITIES
 from bentpipe.comparison import _change, _named, alone, base_and_model, relays
 from bentpipe.controller import named_algorithm
+from bentpipe.measures import MeasureRow
 from bentpipe.models import Bulk, Flow, Link, Record
 from bentpipe.plain import is_datagrams
 from bentpipe.registry import controllers, find, unknown
@@ -36,8 +38,6 @@ from bentpipe.units import seconds
 if TYPE_CHECKING:
     from bentpipe.measured.draws import Draw
 
-FILE = "2 MB"
-"""The file whose completion time is measured."""
 RIVALS = ("cubic", "reno")
 """The algorithms beside which each algorithm is run."""
 CURE = "fq-codel"
@@ -61,24 +61,28 @@ class Goal:
     Attributes:
         means: its definition.
         quantity: what is compared.
-        more: whether more of it is better.
         roles: the runs of each seed. "alone" is always one: it shows standing queues and losses.
         words: the quantity in a sentence.
         column: the head of its column on paper and on a page.
         head: the head of its column in a terminal.
-        unit: of its values in sentences and tables.
-        scale: the factor from SI units to that.
     """
 
     means: str
     quantity: str
-    more: bool
     roles: Sequence[str]
     words: str
     column: str
     head: str
-    unit: str
-    scale: float
+
+    @property
+    def measure(self) -> MeasureRow:
+        """The quantity: unit, range, and whether more is better."""
+        return QUANTITIES[self.quantity]
+
+    @property
+    def more(self) -> bool:
+        """Whether more of it is better."""
+        return self.measure.better == "more"
 
 
 _GIVEN = Path(__file__).with_name("goals.toml").read_text(encoding="utf-8").format(file=FILE)

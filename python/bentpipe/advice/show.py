@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from bentpipe import linux, stats, terminal
-from bentpipe.advice.question import FILE, GOALS
+from bentpipe import linux, terminal
+from bentpipe.advice.quantities import FILE, QUANTITIES
+from bentpipe.advice.question import GOALS
 from bentpipe.advice.verdict import Advice
 from bentpipe.advice.wording import keeping
+from bentpipe.measures import MeasureRow
 from bentpipe.units import cell, in_percent, milliseconds, percent
 
 _RECKLESS = {
@@ -57,7 +59,7 @@ def show(advice: Advice) -> None:
         best.add_row(
             "" if row["rank"] is None else f"{row['rank']}{'=' if row['tied'] else ''}",
             terminal.plain(row["label"]),
-            _number(advice.trials[row["cc"]].of(goal.quantity), goal.scale),
+            _number(advice.trials[row["cc"]].of(goal.quantity), goal.measure),
             *([cell(_centre(row, "jain"), ".2f")] if several else []),
             str(row["seeds"]),
             linux.in_a_word(row["cc"]),
@@ -68,7 +70,7 @@ def show(advice: Advice) -> None:
                 terminal.plain(row["label"]),
                 ""
                 if goal.quantity == "goodput_bps"
-                else _number(advice.trials[row["cc"]].of("goodput_bps"), 1e-6),
+                else _number(advice.trials[row["cc"]].of("goodput_bps"), QUANTITIES["goodput_bps"]),
                 milliseconds(_centre(row, "queue_p95_s")),
                 _percent(row, "loss"),
                 _percent(row, "resent"),
@@ -102,11 +104,11 @@ def show(advice: Advice) -> None:
     terminal.line(terminal.plain(advice.command))
 
 
-def _number(values: list[float], scale: float) -> str:
+def _number(values: list[float], measure: MeasureRow) -> str:
     """Centre and interval, without the words that would need a column of their own."""
     if not values:
         return "-"
-    text = stats.shown(stats.interval([scale * value for value in values], least=0.0))
+    text = measure.shown(values)
     return text if " to " in text else text.partition(" (")[0]
 
 

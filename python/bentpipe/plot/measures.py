@@ -17,7 +17,6 @@ from bentpipe import _core, measures
 from bentpipe.plot.many import SERIES, Many
 from bentpipe.plot.words import Scaled, scaled
 from bentpipe.registry import chooses, unknown
-from bentpipe.stats import interval
 
 DERIVED = (
     "utilisation", "queueing_p95_s", "share", "jain", "rtt_ratio",
@@ -131,9 +130,10 @@ def summary(rows: pl.DataFrame, heads: Sequence[str], measure: str, found: Many)
     made: list[dict[str, Any]] = []
     for point, part in rows.group_by(*heads, maintain_order=True):
         values = part["y"].to_list()
-        most = max(map(rate.get, part["run"])) if rate else measures.measure(measure).most  # type: ignore[type-var]
-        least = 0.0 if min(values) >= 0 else None  # a bound that a value exceeds is none
-        at = interval(values, least=least, most=most if most and most >= max(values) else None)
+        known = measures.measure(measure)
+        if rate:
+            known = replace(known, most=max(map(rate.get, part["run"])))  # type: ignore[type-var]
+        at = known.interval(values)
         low, high = (None if math.isnan(end) else end for end in (at.low, at.high))
         of = {"mean": at.centre, "low": low, "high": high, "n": at.n, "alike": at.alike}
         made.append(dict(zip(heads, point, strict=True)) | of)

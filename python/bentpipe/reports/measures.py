@@ -163,6 +163,8 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
     if isinstance(rates, float) and math.isfinite(rates):
         # Flows together are not faster than the slowest link that they cross.
         shown = [replace(one, most=rates) if one.name == "goodput" else one for one in shown]
+    # Rows have the unit of the report.
+    shown = [replace(one, most=one.most and one.most * one.factor, factor=1.0) for one in shown]
     return Sample(rows, list(ids), ids, parameters, shown, rivals)
 
 
@@ -185,7 +187,7 @@ class Means:
     def interval(self, algorithm: str, measure: MeasureRow) -> stats.Interval | None:
         """The mean of an algorithm with its 95 % interval, if it has one."""
         values = self.values.get(algorithm)
-        return interval(values, measure) if values else None
+        return measure.interval(values) if values else None
 
     @property
     def random(self) -> bool:
@@ -198,17 +200,6 @@ class Means:
         if not self.shared or len(ranked) < 2 or min(map(len, ranked.values())) < 2:
             return []
         return stats.groups(ranked, highest_first=measure.better == "more", paired=self.paired)
-
-
-def interval(values: Sequence[float], measure: MeasureRow) -> stats.Interval:
-    """The mean of runs with its 95 % interval, within the range of the measure."""
-    most = None if measure.most is None else measure.most * measure.factor
-    if most is not None:
-        # Sums in floating point exceed 1 by 1e-16.
-        values = [min(value, most) if value < most * (1 + 1e-12) else value for value in values]
-        if max(values) > most:
-            most = None
-    return stats.interval(values, least=0.0, most=most)
 
 
 def means(found: Sample, measure: MeasureRow, rows: pl.DataFrame | None = None) -> Means:

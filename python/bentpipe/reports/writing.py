@@ -15,7 +15,7 @@ from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet
 from bentpipe.pages.latex import booktabs
 from bentpipe.pages.prose import with_snippets
 from bentpipe.reports import curves
-from bentpipe.reports.measures import Means, Parameter, Sample, interval, leads, means, sample
+from bentpipe.reports.measures import Means, Parameter, Sample, leads, means, sample
 from bentpipe.reports.time import over_time
 from bentpipe.sweeps import dataset
 from bentpipe.sweeps.stored import Stored
@@ -396,7 +396,7 @@ def _shown(values: Sequence[float | None], measure: MeasureRow) -> str:
     if not there:
         return "-"
     short = f" (of {len(values)})" if len(there) < len(values) else ""
-    return stats.shown(interval(there, measure)) + short
+    return measure.shown(there) + short
 
 
 def _few(words: Sequence[str]) -> str:

@@ -9,11 +9,12 @@ each interval is shown, and how often each of them contains the truth.
 
 from bentpipe.stats.intervals import Interval, interval, paired, shown
 from bentpipe.stats.ranking import effect_size, groups, random_in
-from bentpipe.stats.sample import jain
+from bentpipe.stats.sample import TOLERANCE, jain
 from bentpipe.stats.stopping import LEAST_RUNS, enough, warm_up
 
 __all__ = [
     "LEAST_RUNS",
+    "TOLERANCE",
     "Interval",
     "effect_size",
     "enough",

@@ -41,6 +41,10 @@ class Interval(NamedTuple):
     n: int
     alike: bool
 
+    def times(self, factor: float) -> Interval:
+        """The same in another unit."""
+        return self._replace(centre=factor * self.centre, low=factor * self.low, high=factor * self.high)
+
     @property
     def arms(self) -> tuple[float, float]:
         """How far the interval reaches below the centre and above it."""
