@@ -10,6 +10,7 @@ from md import DOCS
 
 import bentpipe as bp
 from bentpipe.comparison import run_comparison
+from bentpipe.spans import LinkSpec
 
 SHOWN = ("star", "hswa", "cubic", "reno")
 BDP = 10e6 * 0.5 / 8 / 1500
@@ -31,7 +32,7 @@ def leo_path() -> None:
         bp.timeline.write(path, file)
         traced: dict[str, bp.Result] = {}
         names = ["cubic", "bbr", "star"]
-        run_comparison("leo", names, timeline=file, duration="200 s", seeds=1, traced=traced)
+        run_comparison("leo", names, LinkSpec(timeline=file), duration="200 s", seeds=1, traced=traced)
         bp.plot.save(bp.plot.over_path(traced), DOCS / "leo-path.svg")
 
 

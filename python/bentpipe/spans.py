@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 from bentpipe import _core, units
@@ -28,6 +29,23 @@ _TEXT = re.compile(rf"\s*{_NUMBER}{_UNIT}(?:(?:\.\.|-|–|\bto\b)\s*{_NUMBER}{_U
 """A value, or two with "..", "-" or "to" between them."""
 _FAR = 10.0
 """Ends whose ratio is at least this are a range of magnitudes: it is drawn from on a logarithmic scale."""
+
+
+@dataclass(frozen=True)
+class LinkSpec:
+    """Values of a link in place of its own, as `bentpipe.comparison.compare` describes them."""
+
+    rate: str | None = None
+    rtt: str | None = None
+    ber: float | None = None
+    per: float | None = None
+    buffer: str | None = None
+    timeline: str | Path | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """The names of those that are there."""
+        return [name for name, value in vars(self).items() if value is not None]
 
 
 @dataclass(frozen=True)
