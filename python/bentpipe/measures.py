@@ -9,7 +9,7 @@ of result columns, with the SI unit at their end; `lost`, `resent` and the like 
 - completion_s: the mean over the flows; unknown if a flow has not finished
 - utilisation: the bits that the bottleneck sent as a share of those that its rate allowed while it was up
   (RFC 5166, section 2.1); the bottleneck is the busiest direction that data of flows crosses
-- jain: Jain's fairness index of the goodput of all TCP flows of the run
+- jain: Jain's fairness index of the goodput of all TCP flows of the run; unknown if it has one
 - jain_own: the same among the flows of one algorithm
 - share: goodput of an algorithm's flows in that of all TCP flows of the run
 - power_bps2: goodput divided by the mean RTT, the mean over the flows (L. Kleinrock, Power and deterministic
@@ -22,6 +22,7 @@ of result columns, with the SI unit at their end; `lost`, `resent` and the like 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -110,19 +111,13 @@ def of_several(measure: MeasureRow) -> MeasureRow:
     return replace(measure, words=f"{measure.words} ({measure.together})") if measure.together else measure
 
 
-def jain() -> pl.Expr:
-    """Jain's index of the goodput of flows as an aggregate: `stats.jain`."""
+def _jain() -> pl.Expr:
     import polars as pl
 
-    return pl.col("goodput_bps").map_batches(
+    index = pl.col("goodput_bps").map_batches(
         lambda each: pl.Series([stats.jain(each)]), return_dtype=pl.Float64, returns_scalar=True
     )
-
-
-def _jain_of_several() -> pl.Expr:
-    import polars as pl
-
-    return pl.when(pl.len() > 1).then(jain())
+    return pl.when(pl.len() > 1).then(index)
 
 
 def _mean_if_all() -> pl.Expr:
@@ -175,7 +170,7 @@ _ROWS = (
     MeasureRow("jain", "Jain's index", "more", 1.0, "jain", together=""),
     MeasureRow(
         "jain_own", "Jain's index of its own flows", "more", 1.0, "jain_own",
-        needs=("goodput_bps",), aggregate=_jain_of_several, together="",
+        needs=("goodput_bps",), aggregate=_jain, together="",
     ),
     MeasureRow("utilisation", "link utilisation", "more", 1.0, "utilisation", "%", 100.0, together=""),
     MeasureRow("timeouts", "timeouts per flow", "less", None, "timeouts", together=""),
@@ -233,6 +228,24 @@ def key_words(key: str) -> str:
     return known.format(of) if "{}" in known or name in ("0", "*") else f"{known} ({of})"
 
 
+_SUFFIX = re.compile(r"_(bps2|bps|s|bytes|packets|segments|bdp)$")
+
+
+def in_unit(column: str, most: float) -> tuple[str, str, float]:
+    """A column's name without its unit, the unit in which values up to `most` are shown, the factor to it."""
+    stem, _, suffix = column.rpartition("_") if _SUFFIX.search(column) else (column, "", "")
+    match suffix:
+        case "bps2":
+            return stem, "Mbit/s²", 1e-6
+        case "bps":
+            return (stem, "kbit/s", 1e-3) if most < 1e6 else (stem, "Mbit/s", 1e-6)
+        case "s":
+            return (stem, "ms", 1e3) if most < 5 else (stem, "s", 1.0)
+        case "bytes":
+            return (stem, "kB", 1e-3) if most < 1e7 else (stem, "MB", 1e-6)
+    return stem, "BDP" if suffix == "bdp" else suffix, 1.0
+
+
 #: Beginnings of the names of columns in which less is better, for columns that the table lacks.
 _LESS = ("queue", "rtt", "completion", "dropped", "retransmitted")
 
@@ -261,6 +274,14 @@ def of_flows(column: str, flows: pl.DataFrame) -> pl.Expr | None:
     if not set(found.needs or [column]) <= set(flows.columns):
         return None
     return pl.col(column).cast(pl.Float64).mean() if found.aggregate is None else found.aggregate()
+
+
+def of_runs(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
+    """A row for each run with the measures of all its TCP flows together and, if known, of its links."""
+    runs = flows.group_by("run", maintain_order=True).agg(jain=_jain())
+    if "utilisation" not in links.columns:
+        return runs
+    return runs.join(bottleneck(links).select("run", "utilisation"), on="run", how="left")
 
 
 def lives_differ(flows: Sequence[Mapping[str, Any]]) -> bool:

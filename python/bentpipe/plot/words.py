@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bentpipe.measures import LOG_FROM, MEASURES, key_words, measure
+from bentpipe.measures import LOG_FROM, MEASURES, in_unit, key_words, measure
 from bentpipe.plot.looks import text
 from bentpipe.registry import chooses, style
 from bentpipe.units import short
 
 #: Smaller numbers on axes and in headings are written by their power of ten.
 _SMALL = 0.01
-_SUFFIX = re.compile(r"_(bps2|bps|s|bytes|packets|segments|bdp)$")
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,7 @@ def scaled(column: str, values: pl.Series) -> Scaled:
     low, high = (float(str(end)) for end in (known.min(), known.max()))
     log = low > 0 and high / low > LOG_FROM and measure(column).most is None
     log = log or ("." in column and low > 0 and _geometric(known))
-    found = _SUFFIX.search(column)
-    unit, factor = _unit(found[1] if found else "", high)
+    _, unit, factor = in_unit(column, high)
     return Scaled(_name(column), unit, factor, log)
 
 
@@ -94,17 +92,4 @@ def _geometric(values: pl.Series) -> bool:
 def _name(column: str) -> str:
     if column in MEASURES:
         return MEASURES[column].words
-    stem = _SUFFIX.sub("", column)
-    return text(key_words(stem))
-
-
-def _unit(suffix: str, high: float) -> tuple[str, float]:
-    if suffix == "bps2":
-        return "Mbit/s²", 1e-6
-    if suffix == "bps":
-        return ("kbit/s", 1e-3) if high < 1e6 else ("Mbit/s", 1e-6)
-    if suffix == "s":
-        return ("ms", 1e3) if high < 5 else ("s", 1.0)
-    if suffix == "bytes":
-        return ("kB", 1e-3) if high < 1e7 else ("MB", 1e-6)
-    return {"bdp": ("BDP", 1.0), "": ("", 1.0)}.get(suffix, (suffix, 1.0))
+    return text(key_words(in_unit(column, 0.0)[0]))
