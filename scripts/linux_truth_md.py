@@ -24,13 +24,12 @@ from statistics import median
 from typing import Any
 
 import linux_truth_paused
-import matplotlib as mpl
 import md
 from matplotlib.figure import Figure
 from md import DOCS
 
-from bentpipe.experiments.table import STYLE
 from bentpipe.pages.markdown import markdown
+from bentpipe.plot.looks import UNDATED, on_page
 from bentpipe.truth import comparison
 from bentpipe.truth.cell import BUFFERS_BDP, LINKS, PACKET_ERRORS, PRESETS, Sender, of_dict
 from bentpipe.truth.comparison import CURVE, GOODPUT, LABELS, RTT, Errors, link_of, signed, verdict
@@ -253,7 +252,7 @@ def parts(rows: Sequence[Row]) -> dict[str, str]:
 def _svg(figure: Figure) -> str:
     """A figure as SVG, the same bits for the same numbers."""
     text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(text, format="svg", metadata=UNDATED[".svg"] | {"Creator": None})
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
@@ -308,7 +307,7 @@ def draw_errors(table: Sequence[Row]) -> str:
 def pages() -> dict[Path, str]:
     """The files that follow from the stored numbers."""
     rows = read_rows(CELLS)
-    with mpl.rc_context({**STYLE, "svg.fonttype": "none"}):
+    with on_page({"svg.fonttype": "none"}):
         errors, curves = draw_errors(comparison.table(rows)), draw_curves(read_rows(CURVES))
     filled = md.filled(PAGE, parts(rows) | linux_truth_paused.parts())
     return {**filled, ERRORS_FIGURE: errors, CURVES_FIGURE: curves}

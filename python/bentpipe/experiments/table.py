@@ -21,14 +21,6 @@ from bentpipe.sweeps.case import Case
 from bentpipe.truth.writing import read_rows, write_rows
 
 Row = TypeVar("Row")
-STYLE: dict[Any, Any] = {
-    "font.size": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.hashsalt": "bentpipe",
-    "svg.fonttype": "path",
-}
-"""Settings of matplotlib for the figures."""
 CONTRAST = 2.2
 """Least contrast of a line with white. Pale colours are fine as areas and vanish as lines."""
 

@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from bentpipe.stats import Interval
 
 #: Settings of matplotlib.
-STYLE: Any = beside(__file__, "draw.toml")
-#: Metadata by the ending of a file, without the date.
-METADATA: Mapping[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
+STYLE: Any = looks.RC | beside(__file__, "draw.toml")
 
 
 @contextmanager
@@ -107,13 +105,13 @@ def save(fig: Figure, stem: Path) -> list[Path]:
     with styled():
         fig.draw_without_rendering()
         fig.set_layout_engine(None)
-    return [save_as(fig, stem.with_suffix(kind)) for kind in METADATA]
+    return [save_as(fig, stem.with_suffix(kind)) for kind in looks.UNDATED]
 
 
 def save_as(fig: Figure, path: Path) -> Path:
     """Write one file of the kind that its name ends with: .pdf, .svg or .png."""
     with styled():
-        fig.savefig(path, dpi=300, metadata=METADATA[path.suffix])
+        fig.savefig(path, dpi=300, metadata=looks.UNDATED[path.suffix])
     if path.suffix == ".svg":
         path.write_text(_short(path.read_text(encoding="utf-8")), encoding="utf-8")
     return path

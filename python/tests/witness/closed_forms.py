@@ -229,11 +229,11 @@ def window(segments: float | None) -> str:
 
 def draw(points: Sequence[Point], file: Path) -> None:
     """Measured over expected, a panel for each curve: periodic and random losses, and the tolerated band."""
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    style = {"svg.hashsalt": "bentpipe", "svg.fonttype": "none", "font.size": 8}
-    with mpl.rc_context(style):
+    from bentpipe.plot.looks import UNDATED, on_page
+
+    with on_page({"svg.fonttype": "none"}):
         rows = -(-len(CURVES) // PANELS_A_LINE)
         figure = Figure(figsize=(8.6, 1.55 * rows + 0.5), layout="constrained", facecolor="white")
         axes = figure.subplots(rows, PANELS_A_LINE, sharex=True, sharey=True)
@@ -248,7 +248,7 @@ def draw(points: Sequence[Point], file: Path) -> None:
         figure.supylabel("mean window, measured over closed form, less 1", fontsize=8)
         handles, labels = axes.flat[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=8)
-        figure.savefig(file, metadata={"Date": None, "Creator": None})
+        figure.savefig(file, metadata=UNDATED[".svg"] | {"Creator": None})
 
 
 PANELS_A_LINE = 5
@@ -280,7 +280,6 @@ def _panel(ax: Any, curve: Curve, mine: Sequence[Point]) -> None:
     ax.set_xticks([1e-4, 1e-2])
     ax.minorticks_off()
     ax.set_title(curve.name, fontsize=8)
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def missing() -> list[str]:
