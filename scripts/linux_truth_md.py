@@ -24,19 +24,19 @@ from statistics import median
 from typing import Any
 
 import linux_truth_paused
-import matplotlib as mpl
 import md
 from matplotlib.figure import Figure
 from md import DOCS
 
-from bentpipe.experiments.table import STYLE
 from bentpipe.pages.markdown import markdown
+from bentpipe.plot.looks import UNDATED, on_page
 from bentpipe.truth import comparison
 from bentpipe.truth.cell import BUFFERS_BDP, LINKS, PACKET_ERRORS, PRESETS, Sender, of_dict
-from bentpipe.truth.comparison import CURVE, GOODPUT, LABELS, RTT, Errors, link_of, percent, signed, verdict
+from bentpipe.truth.comparison import CURVE, GOODPUT, LABELS, RTT, Errors, link_of, signed, verdict
 from bentpipe.truth.measuring import quantities
 from bentpipe.truth.side import TransferStore, grid, simulate
 from bentpipe.truth.writing import DIGITS, read_rows, stored_rows, write_rows
+from bentpipe.units import in_percent
 
 PAGE = DOCS / "linux-truth.md"
 CELLS = DOCS / "linux-truth" / "cells.csv"
@@ -122,13 +122,15 @@ def overview(table: Sequence[Row]) -> str:
             if rows:
                 said = verdict(rows, quantity)
                 lines.append(
-                    [name, label, percent(said.median), _worst(said), f"{said.beyond} of {said.rows}"]
+                    [name, label, in_percent(said.median), _worst(said), f"{said.beyond} of {said.rows}"]
                 )
     return markdown(["<senders", "<quantity", "median error", "<largest that counts", "above 10 %"], lines)
 
 
 def _worst(said: Errors) -> str:
-    return f"{percent(said.worst)} ({said.where['sender']}, {link_of(said.where)})" if said.where else "none"
+    return (
+        f"{in_percent(said.worst)} ({said.where['sender']}, {link_of(said.where)})" if said.where else "none"
+    )
 
 
 def measured(rows: Sequence[Row]) -> str:
@@ -160,6 +162,11 @@ def matrix(table: Sequence[Row], rtt_ms: int, show: Callable[[Row], str]) -> str
     return markdown(["<sender", *(f"{per:g}, {buffer:g} BDP" for per, buffer in links)], lines)
 
 
+def _retransmissions(row: Row) -> str:
+    real, simulated = (in_percent(row[f"retransmitted_{world}"], ".2f") for world in ("real", "simulated"))
+    return f"{real} ({simulated})"
+
+
 def links(table: Sequence[Row]) -> str:
     """The links that have a name: quantities real with the error, retransmissions in both worlds."""
     lines = [
@@ -169,7 +176,7 @@ def links(table: Sequence[Row]) -> str:
             str(row["seeds"]),
             f"{row['goodput_real'] / 1e6:.2f} ({signed(row['goodput_error'])})",
             f"{row['rtt_real'] * 1e3:.0f} ({signed(row['rtt_error'])})",
-            f"{percent(row['retransmitted_real'], 2)} ({percent(row['retransmitted_simulated'], 2)})",
+            _retransmissions(row),
         ]
         for row in sorted(table, key=lambda row: list(NAMED).index(row["link"]))
     ]
@@ -231,15 +238,12 @@ def parts(rows: Sequence[Row]) -> dict[str, str]:
         "largest": largest(table),
         "goodput": by_rtt(table, lambda r: f"{r['goodput_real'] / 1e6:.2f} ({signed(r['goodput_error'])})"),
         "rtt": by_rtt(table, lambda r: f"{r['rtt_real'] * 1e3:.0f} ({signed(r['rtt_error'])})"),
-        "retransmissions": by_rtt(
-            table,
-            lambda r: f"{percent(r['retransmitted_real'], 2)} ({percent(r['retransmitted_simulated'], 2)})",
-        ),
+        "retransmissions": by_rtt(table, _retransmissions),
         "windows": by_rtt(
             table,
             lambda r: (
                 f"{r['cwnd_real']:.0f} ({signed(r['cwnd_error'])})"
-                + ("" if r["curve"] is None else f", {percent(r['curve'], 0)}")
+                + ("" if r["curve"] is None else f", {in_percent(r['curve'], '.0f')}")
             ),
         ),
     }
@@ -248,7 +252,7 @@ def parts(rows: Sequence[Row]) -> dict[str, str]:
 def _svg(figure: Figure) -> str:
     """A figure as SVG, the same bits for the same numbers."""
     text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(text, format="svg", metadata=UNDATED[".svg"] | {"Creator": None})
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
@@ -303,7 +307,7 @@ def draw_errors(table: Sequence[Row]) -> str:
 def pages() -> dict[Path, str]:
     """The files that follow from the stored numbers."""
     rows = read_rows(CELLS)
-    with mpl.rc_context({**STYLE, "svg.fonttype": "none"}):
+    with on_page({"svg.fonttype": "none"}):
         errors, curves = draw_errors(comparison.table(rows)), draw_curves(read_rows(CURVES))
     filled = md.filled(PAGE, parts(rows) | linux_truth_paused.parts())
     return {**filled, ERRORS_FIGURE: errors, CURVES_FIGURE: curves}

@@ -4,12 +4,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 from md import DOCS
 
 import bentpipe as bp
 from bentpipe.comparison import run_comparison
+from bentpipe.plot.looks import UNDATED, on_page
+from bentpipe.spans import LinkSpec
 
 SHOWN = ("star", "hswa", "cubic", "reno")
 BDP = 10e6 * 0.5 / 8 / 1500
@@ -31,7 +32,7 @@ def leo_path() -> None:
         bp.timeline.write(path, file)
         traced: dict[str, bp.Result] = {}
         names = ["cubic", "bbr", "star"]
-        run_comparison("leo", names, timeline=file, duration="200 s", seeds=1, traced=traced)
+        run_comparison("leo", names, LinkSpec(timeline=file), duration="200 s", seeds=1, traced=traced)
         bp.plot.save(bp.plot.over_path(traced), DOCS / "leo-path.svg")
 
 
@@ -52,21 +53,20 @@ def geo_window() -> None:
             for name in shown
         ]
     )
-    # The same run gives the same file: no date, and identifiers that do not change.
-    mpl.rcParams.update({"svg.hashsalt": "bentpipe", "svg.fonttype": "none", "font.size": 9})
-    figure = Figure(figsize=(7.6, 3.2), layout="constrained")
-    axes = figure.subplots()
-    for name, result in zip(shown, results, strict=True):
-        goodput = result.flows["goodput_bps"][0] / 1e6
-        label = f"{known[name]['label']}, {goodput:.2f} Mbit/s"
-        axes.plot(result.trace["t_s"], result.trace["cwnd"], color=known[name]["colour"], lw=1.2, label=label)
-    axes.axhline(BDP, color="0.6", lw=0.8, ls="--", zorder=0)
-    axes.set(xlabel="time in s", ylabel="cwnd in segments", xlim=(0, 120))
-    axes.set_ylim(bottom=0)
-    axes.text(121, BDP, "BDP", color="0.4", ha="left", va="center")
-    figure.legend(frameon=False, ncols=len(shown), loc="outside upper center")
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(DOCS / "geo-window.svg", metadata={"Date": None})
+    with on_page({"svg.fonttype": "none", "font.size": 9}):
+        figure = Figure(figsize=(7.6, 3.2), layout="constrained")
+        axes = figure.subplots()
+        for name, result in zip(shown, results, strict=True):
+            goodput = result.flows["goodput_bps"][0] / 1e6
+            label = f"{known[name]['label']}, {goodput:.2f} Mbit/s"
+            line = {"color": known[name]["colour"], "lw": 1.2, "label": label}
+            axes.plot(result.trace["t_s"], result.trace["cwnd"], **line)
+        axes.axhline(BDP, color="0.6", lw=0.8, ls="--", zorder=0)
+        axes.set(xlabel="time in s", ylabel="cwnd in segments", xlim=(0, 120))
+        axes.set_ylim(bottom=0)
+        axes.text(121, BDP, "BDP", color="0.4", ha="left", va="center")
+        figure.legend(frameon=False, ncols=len(shown), loc="outside upper center")
+        figure.savefig(DOCS / "geo-window.svg", metadata=UNDATED[".svg"])
 
 
 if __name__ == "__main__":

@@ -19,12 +19,13 @@ import md
 
 import bentpipe as bp
 from bentpipe.breaking.conditions import in_words
-from bentpipe.breaking.goals import GOALS, shown
+from bentpipe.breaking.goals import GOALS
 from bentpipe.breaking.job import CONFIRM_SEEDS
 from bentpipe.breaking.record import RecordHead, drawn
 from bentpipe.pages.markdown import markdown
 from bentpipe.registry import find
 from bentpipe.truth.writing import DIGITS, read_rows, stored_rows
+from bentpipe.units import digits
 
 ZOO = md.ROOT / "scenarios" / "zoo"
 TABLE, PAGE, FIGURE = (md.DOCS / f"zoo.{kind}" for kind in ("csv", "md", "svg"))
@@ -88,7 +89,7 @@ def pages() -> dict[Path, str]:
         **_kernel(cases),
         goals=GOALS,
         find=find,
-        shown=shown,
+        digits=digits,
         title=_title,
         link=lambda name: in_words(tomllib.loads((ZOO / f"{name}.toml").read_text(encoding="utf-8"))),
     )
@@ -102,7 +103,7 @@ def _controllers(found: Mapping[tuple[str, str], dict[str, Any]], names: Sequenc
         cells = []
         for goal in GOALS.values():
             row = found.get((name, goal.name))
-            value = "-" if row is None else shown(goal, row["value"])
+            value = "-" if row is None else digits(row["value"], 3)
             sure = row is not None and row["fails"] == 1 and row["confirmed"] >= CONFIRM_SEEDS - 1
             cells.append(f"**{value}**" if sure else value)
         table.append([f"[{find(name)['label']}](controllers/{name}.md)", *cells])
@@ -123,7 +124,7 @@ def _kernel(cases: dict[str, RecordHead]) -> dict[str, Any]:
         anchor = md.anchor(_title(name, record))
         # LEDBAT++ has the anchors of LEDBAT, and each reader of Markdown numbers the second in its own way.
         link = f"[{name}](#{anchor})" if anchors[anchor] == 1 else f"[{name}](../scenarios/zoo/{name}.toml)"
-        simulated = shown(goal, record.value)
+        simulated = digits(record.value, 3)
         if row is None or row["simulated"] != float(f"{record.value:.{DIGITS}g}"):
             table.append([link, "", simulated, "", "", "", "", "not played since it has changed"])
             continue
@@ -141,8 +142,8 @@ def _kernel(cases: dict[str, RecordHead]) -> dict[str, Any]:
         seeds = f"{'yes' if row['confirmed'] else '**no**'}, {row['fails']} of {row['seeds']}"
         ratio = "" if row["ratio"] is None else f"{row['ratio']:,.2f}"
         words = " ".join(word for word in (remark, late) if word)
-        linux = "" if row["linux"] is None else shown(goal, row["linux"])
-        kernel = shown(goal, row["kernel"])
+        linux = "" if row["linux"] is None else digits(row["linux"], 3)
+        kernel = digits(row["kernel"], 3)
         table.append([link, row["sender"], simulated, linux, kernel, ratio, seeds, words])
     drawn_up = markdown([head.replace("_", " ") for head in heads], table, spaced=True)
     return {"kernel": drawn_up, "counts": counts, "releases": sorted(releases)}

@@ -428,6 +428,7 @@ def compare_verb(
     from bentpipe import _core
     from bentpipe.comparison import ComparisonStopped, algorithms, run_comparison
     from bentpipe.files import TABLES, check_figure, check_kind, try_place
+    from bentpipe.spans import LinkSpec
     from bentpipe.tables import comparison_latex
 
     if out is not None:
@@ -449,8 +450,8 @@ def compare_verb(
     try:
         with terminal.RunsBar(f"comparing on {where}") as bar:
             found = run_comparison(
-                given, algorithms(cc), whole=scenario is not None, rate=rate, rtt=rtt, ber=ber, per=per,
-                buffer=buffer, timeline=timeline, flows=flows, relay=relay, duration=for_, seeds=seeds,
+                given, algorithms(cc), LinkSpec(rate, rtt, ber, per, buffer, timeline),
+                whole=scenario is not None, flows=flows, relay=relay, duration=for_, seeds=seeds,
                 seed=seed, threads=threads, progress=bar.at, traced=traced,
             )  # fmt: skip
     except ComparisonStopped as stop:

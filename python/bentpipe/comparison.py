@@ -6,9 +6,10 @@ import copy
 import dataclasses
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, measures, stats
@@ -21,6 +22,7 @@ from bentpipe.relays import BUFFER, NONE, listed, relay_of
 from bentpipe.result import LIMITS, Result, each_once
 from bentpipe.runs import run_many
 from bentpipe.scenario import Scenario
+from bentpipe.spans import LinkSpec
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted, run_cases
 from bentpipe.sweeps.vary import words
@@ -146,8 +148,8 @@ def compare(
         ComparisonStopped: the user stopped it; it contains the finished runs.
     """
     found = run_comparison(
-        link, cc, whole=whole, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, timeline=timeline,
-        flows=flows, relay=relay, duration=duration, seeds=seeds, seed=seed, threads=threads,
+        link, cc, LinkSpec(rate, rtt, ber, per, buffer, timeline), whole=whole, flows=flows, relay=relay,
+        duration=duration, seeds=seeds, seed=seed, threads=threads,
         progress=None if progress is None else lambda state: progress(state.done, state.total),
     )  # fmt: skip
     for label, error in found.failed.items():
@@ -158,14 +160,9 @@ def compare(
 def run_comparison(
     link: str | Path | Link | Scenario | None,
     cc: Sequence[Any],
+    spec: LinkSpec = LinkSpec(),  # noqa: B008
     *,
     whole: bool = False,
-    rate: str | None = None,
-    rtt: str | None = None,
-    ber: float | None = None,
-    per: float | None = None,
-    buffer: str | None = None,
-    timeline: str | Path | None = None,
     flows: int = 1,
     relay: Relays | None = None,
     duration: str | None = None,
@@ -187,19 +184,16 @@ def run_comparison(
             raise _core.ScenarioError(f"{what}: at least 1 is needed")
     if seed + seeds > 2**64:
         raise _core.ScenarioError(f"seed: too large; {seeds} seeds from {seed} on do not fit 64 bits")
-    base, model = base_and_model(_of_values(rate, rtt) if link is None else link, whole=whole)
-    rooms: list[str | None] = [None] if buffer is None else _listed_buffers(buffer)
-    given = {"rate": rate, "rtt": rtt, "ber": ber, "per": per, "buffer": buffer, "timeline": timeline}
-    changed = [name for name, value in given.items() if value is not None]
+    base, model = base_and_model(_of_values(spec) if link is None else link, whole=whole)
+    rooms: list[str | None] = [None] if spec.buffer is None else _listed_buffers(spec.buffer)
     if whole:
-        wrong = [*changed, *["flows"] * (flows != 1)]
+        wrong = [*spec.given, *["flows"] * (flows != 1)]
         if wrong:
             raise _core.ScenarioError(f"{wrong[0]}: a scenario is played as it stands; compare on its link")
         flows = model.count or 1
     bases = [dataclasses.replace(base, links=copy.deepcopy(base.links)) for _ in rooms]
     for one, room in zip(bases, rooms, strict=True):
-        if changed:
-            _change(one, **{**given, "buffer": room})
+        change(one, dataclasses.replace(spec, buffer=room))
     base = bases[0]
     if duration is not None:
         for one in bases:
@@ -414,25 +408,27 @@ def _named(algorithm: Any) -> dict[str, Any]:
     return {"label": " ".join([find(name)["label"], *given]), "cc": name}
 
 
-def alone(given: str, lacks: str) -> str:
-    """The message about a link that has only a rate or only a round trip."""
+def half_given(names: Container[str]) -> str:
+    """The message about a link of which only the rate or only the round trip is given."""
+    there, lacks = ("rate", "rtt") if "rate" in names else ("rtt", "rate")
     example = {"rate": "20 Mbit/s", "rtt": "600 ms"}[lacks]
-    return f'{given} alone is no link; add its {lacks}, for example "{example}"'
+    return f'{there} alone is no link; add its {lacks}, for example "{example}"'
 
 
-def _of_values(rate: str | None, rtt: str | None) -> Link:
-    """A link to which rate and round trip are given; it is empty before.
+def _of_values(spec: LinkSpec) -> Link:
+    """A link that gets its rate and its round trip from `spec`.
 
     Raises:
         ScenarioError: one of the two is missing.
     """
-    if rate is None and rtt is None:
+    there = {"rate", "rtt"}.intersection(spec.given)
+    if not there:
         raise _core.ScenarioError(
             'say which link: link ("geo", or a file), scenario (a file), or rate ("20 Mbit/s") with rtt '
             '("600 ms")'
         )
-    if rate is None or rtt is None:
-        raise _core.ScenarioError(alone("rate", "rtt") if rtt is None else alone("rtt", "rate"))
+    if len(there) == 1:
+        raise _core.ScenarioError(half_given(there))
     return Link(rate="1 Mbit/s", delay="1 ms")
 
 
@@ -479,8 +475,14 @@ def _own_name(flow: Flow) -> str | None:
     return flow.name or (None if algorithm is None else str(algorithm).removeprefix("python:"))
 
 
-def _change(base: Scenario, *, rate: Any, rtt: Any, ber: Any, per: Any, buffer: Any, timeline: Any) -> None:
-    """Replaces the link's own values with those that the caller gave."""
+def change(base: Scenario, spec: LinkSpec) -> None:
+    """Gives the values to the only link of a scenario.
+
+    Raises:
+        ScenarioError: it has several links, or a time line that has the value already.
+    """
+    if not spec.given:
+        return
     if len(base.links) != 1:
         names = ", ".join(base.links)
         raise _core.ScenarioError(
@@ -488,26 +490,26 @@ def _change(base: Scenario, *, rate: Any, rtt: Any, ber: Any, per: Any, buffer: 
         )
     (link,) = base.links.values()
     reverse = dict(link.reverse or {})
-    if link.timeline is not None and (rate is not None or rtt is not None):
+    if link.timeline is not None and (spec.rate is not None or spec.rtt is not None):
         raise _core.ScenarioError(
             "rate and rtt would not replace those of the link's time line; leave them out"
         )
-    if rate is not None:
-        link.rate = spaced(rate)
-    if rtt is not None:
-        link.delay = f"{round(seconds(rtt, 'rtt') * 1e9 / 2)} ns"
+    if spec.rate is not None:
+        link.rate = spaced(spec.rate)
+    if spec.rtt is not None:
+        link.delay = f"{round(seconds(spec.rtt, 'rtt') * 1e9 / 2)} ns"
         link.from_ = link.to = link.satellite = None
         for key in ("delay", "from", "to", "satellite"):
             reverse.pop(key, None)
-    if buffer is not None:
-        link.queue = {"kind": "drop-tail", "limit": spaced(buffer)}
-    if ber is not None or per is not None:
-        errors = ((BitError, ber), (PacketError, per))
+    if spec.buffer is not None:
+        link.queue = {"kind": "drop-tail", "limit": spaced(spec.buffer)}
+    if spec.ber is not None or spec.per is not None:
+        errors = ((BitError, spec.ber), (PacketError, spec.per))
         link.loss = [model(rate) for model, rate in errors if rate is not None]
-    if timeline is not None:
+    if spec.timeline is not None:
         from bentpipe.timeline.measures import nominal
 
-        link.timeline = str(Path(timeline).resolve())
+        link.timeline = str(Path(spec.timeline).resolve())
         link.nominal = nominal(link.timeline) or link.nominal
     link.reverse = reverse or None
 
@@ -555,23 +557,23 @@ def _row(results: Sequence[dict[str, Any]], flows: int) -> dict[str, Any]:
         "goodput_bps": goodput.centre,
         "goodput_low_bps": goodput.low if repeated else None,
         "goodput_high_bps": goodput.high if repeated else None,
-        "utilisation": stats.mean(link.get("utilisation", 0.0) for link in busiest).mean,
-        "up": stats.mean(
+        "utilisation": fmean(link.get("utilisation", 0.0) for link in busiest),
+        "up": fmean(
             link["up_s"] / r["simulated_s"] if link else 1.0 for link, r in zip(busiest, results, strict=True)
-        ).mean,
+        ),
         "rtt_p50_s": _mean_of(every, "rtt_p50_s"),
         "rtt_p95_s": _mean_of(every, "rtt_p95_s"),
         "loss": loss,
         "lossy": loss is not None and loss > measures.LOSSY,
         "retransmitted": measures.resent(every),
         "timeouts": sum(f["timeouts"] for f in every) / len(results),
-        "jain": stats.mean(stats.jain(f["goodput_bps"] for f in run) for run in compared).mean,
-        "completion_s": stats.mean(ended).mean if ended else None,
-        "completed": stats.mean(done).mean if ended else None,
-        **{f"limited_{what}": stats.mean(f["limited"][what] for f in every).mean for what in LIMITS},
+        "jain": fmean(stats.jain(f["goodput_bps"] for f in run) for run in compared),
+        "completion_s": fmean(ended) if ended else None,
+        "completed": fmean(done) if ended else None,
+        **{f"limited_{what}": fmean(f["limited"][what] for f in every) for what in LIMITS},
     }
 
 
 def _mean_of(flows: list[dict[str, Any]], key: str) -> float | None:
     values = [f[key] for f in flows if f[key] is not None]
-    return stats.mean(values).mean if values else None
+    return fmean(values) if values else None

@@ -9,7 +9,7 @@ of result columns, with the SI unit at their end; `lost`, `resent` and the like 
 - completion_s: the mean over the flows; unknown if a flow has not finished
 - utilisation: the bits that the bottleneck sent as a share of those that its rate allowed while it was up
   (RFC 5166, section 2.1); the bottleneck is the busiest direction that data of flows crosses
-- jain: Jain's fairness index of the goodput of all TCP flows of the run
+- jain: Jain's fairness index of the goodput of all TCP flows of the run; unknown if it has one
 - jain_own: the same among the flows of one algorithm
 - share: goodput of an algorithm's flows in that of all TCP flows of the run
 - power_bps2: goodput divided by the mean RTT, the mean over the flows (L. Kleinrock, Power and deterministic
@@ -22,6 +22,7 @@ of result columns, with the SI unit at their end; `lost`, `resent` and the like 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -53,7 +54,7 @@ class MeasureRow:
     Attributes:
         column: its name, with the SI unit at the end.
         words: the quantity, as axes and legends call it.
-        better: which values are the better ones.
+        better: which values are the better ones; empty where that is not the question.
         most: the most it can be; None: no bound.
         name: its name in a report; empty: no report has it.
         unit: its unit in a report, after the factor.
@@ -62,11 +63,12 @@ class MeasureRow:
         aggregate: over the flows of one algorithm in one run; None: the mean of the column.
         together: this aggregate in words, where an algorithm has several flows in a run; empty if the name
             says it.
+        least: the least it can be; None: no bound.
     """
 
     column: str
     words: str
-    better: Literal["more", "less"]
+    better: Literal["more", "less", ""]
     most: float | None = None
     name: str = ""
     unit: str = ""
@@ -74,6 +76,7 @@ class MeasureRow:
     needs: Sequence[str] = ()
     aggregate: Callable[[], pl.Expr] | None = None
     together: str = "mean of flows"
+    least: float | None = 0.0
 
     @property
     def label(self) -> str:
@@ -85,25 +88,36 @@ class MeasureRow:
         """The quantity at the beginning of a sentence."""
         return self.words[0].upper() + self.words[1:]
 
+    def interval(self, values: Sequence[float]) -> stats.Interval:
+        """The mean of runs with its 95 % interval, which does not go beyond the possible range.
+
+        A bound that a value exceeds by more than rounding does not count.
+        """
+        dust = stats.TOLERANCE * max(map(abs, values))
+        least, most = self.least, self.most
+        return stats.interval(
+            values,
+            least=least if least is not None and min(values) >= least - dust else None,
+            most=most if most is not None and max(values) <= most + dust else None,
+        )
+
+    def shown(self, values: Sequence[float]) -> str:
+        """The `interval` of runs in words, in the unit of a report."""
+        return stats.shown(self.interval(values).times(self.factor))
+
 
 def of_several(measure: MeasureRow) -> MeasureRow:
     """The measure where an algorithm has several flows in a run: its name says how they are put together."""
     return replace(measure, words=f"{measure.words} ({measure.together})") if measure.together else measure
 
 
-def jain() -> pl.Expr:
-    """Jain's index of the goodput of flows as an aggregate: `stats.jain`."""
+def _jain() -> pl.Expr:
     import polars as pl
 
-    return pl.col("goodput_bps").map_batches(
+    index = pl.col("goodput_bps").map_batches(
         lambda each: pl.Series([stats.jain(each)]), return_dtype=pl.Float64, returns_scalar=True
     )
-
-
-def _jain_of_several() -> pl.Expr:
-    import polars as pl
-
-    return pl.when(pl.len() > 1).then(jain())
+    return pl.when(pl.len() > 1).then(index)
 
 
 def _mean_if_all() -> pl.Expr:
@@ -156,7 +170,7 @@ _ROWS = (
     MeasureRow("jain", "Jain's index", "more", 1.0, "jain", together=""),
     MeasureRow(
         "jain_own", "Jain's index of its own flows", "more", 1.0, "jain_own",
-        needs=("goodput_bps",), aggregate=_jain_of_several, together="",
+        needs=("goodput_bps",), aggregate=_jain, together="",
     ),
     MeasureRow("utilisation", "link utilisation", "more", 1.0, "utilisation", "%", 100.0, together=""),
     MeasureRow("timeouts", "timeouts per flow", "less", None, "timeouts", together=""),
@@ -214,6 +228,24 @@ def key_words(key: str) -> str:
     return known.format(of) if "{}" in known or name in ("0", "*") else f"{known} ({of})"
 
 
+_SUFFIX = re.compile(r"_(bps2|bps|s|bytes|packets|segments|bdp)$")
+
+
+def in_unit(column: str, most: float) -> tuple[str, str, float]:
+    """A column's name without its unit, the unit in which values up to `most` are shown, the factor to it."""
+    stem, _, suffix = column.rpartition("_") if _SUFFIX.search(column) else (column, "", "")
+    match suffix:
+        case "bps2":
+            return stem, "Mbit/s²", 1e-6
+        case "bps":
+            return (stem, "kbit/s", 1e-3) if most < 1e6 else (stem, "Mbit/s", 1e-6)
+        case "s":
+            return (stem, "ms", 1e3) if most < 5 else (stem, "s", 1.0)
+        case "bytes":
+            return (stem, "kB", 1e-3) if most < 1e7 else (stem, "MB", 1e-6)
+    return stem, "BDP" if suffix == "bdp" else suffix, 1.0
+
+
 #: Beginnings of the names of columns in which less is better, for columns that the table lacks.
 _LESS = ("queue", "rtt", "completion", "dropped", "retransmitted")
 
@@ -242,6 +274,14 @@ def of_flows(column: str, flows: pl.DataFrame) -> pl.Expr | None:
     if not set(found.needs or [column]) <= set(flows.columns):
         return None
     return pl.col(column).cast(pl.Float64).mean() if found.aggregate is None else found.aggregate()
+
+
+def of_runs(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
+    """A row for each run with the measures of all its TCP flows together and, if known, of its links."""
+    runs = flows.group_by("run", maintain_order=True).agg(jain=_jain())
+    if "utilisation" not in links.columns:
+        return runs
+    return runs.join(bottleneck(links).select("run", "utilisation"), on="run", how="left")
 
 
 def lives_differ(flows: Sequence[Mapping[str, Any]]) -> bool:

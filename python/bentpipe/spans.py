@@ -6,10 +6,11 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 from bentpipe import _core, units
-from bentpipe.units import digits
+from bentpipe.units import short
 
 _COUNTED = {"packet": "packets", "packets": "packets", "BDP": "bdp", "bdp": "bdp"}
 _USUAL = units.USUAL | _COUNTED | {"": ""}
@@ -28,6 +29,23 @@ _TEXT = re.compile(rf"\s*{_NUMBER}{_UNIT}(?:(?:\.\.|-|–|\bto\b)\s*{_NUMBER}{_U
 """A value, or two with "..", "-" or "to" between them."""
 _FAR = 10.0
 """Ends whose ratio is at least this are a range of magnitudes: it is drawn from on a logarithmic scale."""
+
+
+@dataclass(frozen=True)
+class LinkSpec:
+    """Values of a link in place of its own, as `bentpipe.comparison.compare` describes them."""
+
+    rate: str | None = None
+    rtt: str | None = None
+    ber: float | None = None
+    per: float | None = None
+    buffer: str | None = None
+    timeline: str | Path | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """The names of those that are there."""
+        return [name for name, value in vars(self).items() if value is not None]
 
 
 @dataclass(frozen=True)
@@ -76,7 +94,7 @@ class Span:
         return f"{value:.9g} {self.unit}".rstrip()
 
     def __str__(self) -> str:
-        shown = _shown(self.low) if self.known else f"{_shown(self.low)} to {_shown(self.high)}"
+        shown = short(self.low) if self.known else f"{short(self.low)} to {short(self.high)}"
         return f"{shown} {self.unit}".rstrip()
 
 
@@ -155,14 +173,6 @@ def _end(name: str, number: str, unit: str, whole: str) -> tuple[float, str]:
     if shares and value > 1:
         raise _core.ScenarioError(f"{name}: {whole!r} is beyond what a probability can be, 0 to 1")
     return value, unit
-
-
-def _shown(value: float) -> str:
-    """Up to four digits, without insignificant zeros: "0.005", "1e-5"."""
-    if 0 < value < 1e-3:
-        return re.sub("e-0+", "e-", f"{value:.4g}")
-    text = digits(value)
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _refuse(name: str, text: str) -> NoReturn:

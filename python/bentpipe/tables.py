@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import measures, stats, terminal, units
@@ -44,11 +44,11 @@ _LINKS: list[Column] = [
 ]
 _VIDEO: list[Column] = [
     ("<video of", lambda of: terminal.named(of[0])),
-    ("bitrate\nMbit/s", lambda of: _seconds(of[1]["bitrate_bps"] and of[1]["bitrate_bps"] / 1e6)),
-    ("start-up\ns", lambda of: _seconds(of[1]["startup_s"])),
-    ("played\ns", lambda of: _seconds(of[1]["played_s"])),
+    ("bitrate\nMbit/s", lambda of: units.digits(of[1]["bitrate_bps"] and of[1]["bitrate_bps"] / 1e6)),
+    ("start-up\ns", lambda of: units.digits(of[1]["startup_s"])),
+    ("played\ns", lambda of: units.digits(of[1]["played_s"])),
     ("stalls", lambda of: f"{of[1]['stalls']:,}"),
-    ("stalled\ns", lambda of: _seconds(of[1]["stalled_s"])),
+    ("stalled\ns", lambda of: units.digits(of[1]["stalled_s"])),
     ("switches", lambda of: f"{of[1]['switches']:,}"),
 ]
 _REASONS = (
@@ -90,7 +90,7 @@ def show_run(result: Result) -> None:
         ("retr.\n%", lambda flow: units.percent(measures.resent([flow]), 2)),
         ("RTOs", lambda flow: str(flow["timeouts"])),
         ("cwnd\nmean", lambda flow: f"{flow['cwnd_mean_segments']:.1f}"),
-        *([("done\ns", lambda flow: _seconds(flow["completion_s"]))] if finite else []),
+        *([("done\ns", lambda flow: units.digits(flow["completion_s"]))] if finite else []),
         ("<limited by\n% of time", lambda flow: _reasons(flow["limited"])),
     ]
     rows = together(data["flows"])
@@ -257,10 +257,10 @@ def _show_transfers(flows: Sequence[dict[str, Any]], scenario: dict[str, Any]) -
             (f"<{name} of", lambda flow: terminal.named(flow["name"])),
             ("begun", lambda flow: f"{flow['transfers']:,}"),
             ("complete", lambda flow: f"{flow['completed']:,}"),
-            ("mean\ns", lambda flow: _seconds(flow["completion_mean_s"])),
-            ("p50\ns", lambda flow: _seconds(flow["completion_p50_s"])),
-            ("p95\ns", lambda flow: _seconds(flow["completion_p95_s"])),
-            ("p99\ns", lambda flow: _seconds(flow["completion_p99_s"])),
+            ("mean\ns", lambda flow: units.digits(flow["completion_mean_s"])),
+            ("p50\ns", lambda flow: units.digits(flow["completion_p50_s"])),
+            ("p95\ns", lambda flow: units.digits(flow["completion_p95_s"])),
+            ("p99\ns", lambda flow: units.digits(flow["completion_p99_s"])),
         ]
         sent = [flow for flow in flows if flow["transfers"] is not None and flow.get("transfer") == piece]
         if sent:
@@ -268,11 +268,6 @@ def _show_transfers(flows: Sequence[dict[str, Any]], scenario: dict[str, Any]) -
     _show_calls(flows, scenario)
     if seen := [(flow["name"], flow["video"]) for flow in flows if flow.get("video")]:
         terminal.show_rows("", _VIDEO, seen)
-
-
-def _seconds(value: float | None) -> str:
-    """A length of time in seconds, or "-" if there is none."""
-    return "-" if value is None else units.digits(value)
 
 
 def comparison_latex(found: Comparison, link: str) -> str:
@@ -355,7 +350,7 @@ def _remarks(found: Comparison, *, repeated: bool) -> Iterator[str]:
     if any(row["lossy"] for row in rows):
         yield f"! loses more than {100 * LOSSY:.0f} % of its packets: fast or not, it costs others."
     if down := [row["up"] for row in rows if row["up"] < 1]:
-        share = units.percent(stats.mean(down).mean)
+        share = units.percent(fmean(down))
         yield f"used: of what the link can carry while it is up, which is {share} % of the time."
     if any(row["completed"] not in (None, 1.0) for row in rows):
         yield "done: mean time of the transfers that were completed, and their share if some were not."

@@ -42,25 +42,41 @@ def number(text: str, factors: Mapping[str, float]) -> float | None:
         return None
 
 
-_EXAMPLES = {
+def share(text: str) -> float | None:
+    """The share of 1 in a text such as "1e-4" or "0.01 %"; None if it is no such text."""
+    value, percent, rest = text.partition("%")
+    try:
+        return None if rest.strip() else float(value) / (100 if percent else 1)
+    except ValueError:
+        return None
+
+
+Quantity = Literal["time", "rate", "size"]
+_EXAMPLES: Mapping[Quantity, tuple[str, str]] = {
     "time": ("duration", '"600 ms" or "30 s"'),
     "rate": ("rate", '"242 Mbit/s"'),
     "size": ("size", '"1 MiB"'),
 }
 
 
-def positive(quantity: Literal["time", "rate", "size"], text: str, what: str) -> float:
-    """The seconds, bits per second or bytes in a text such as "600 ms", which must be above zero.
+def quantity(kind: Quantity, text: str, what: str) -> float:
+    """The seconds, bits per second or bytes in a text such as "600 ms".
 
     Raises:
         ScenarioError: it is no such text; `what` names it in the message.
     """
-    word, example = _EXAMPLES[quantity]
-    value = number(text, FACTORS[quantity])
+    value = number(text, FACTORS[kind])
     if value is None:
+        word, example = _EXAMPLES[kind]
         raise _core.ScenarioError(f"{what}: {text!r} is not a {word}; write for example {example}")
+    return value
+
+
+def positive(kind: Quantity, text: str, what: str) -> float:
+    """A `quantity` that must be above zero and finite."""
+    value = quantity(kind, text, what)
     if not (math.isfinite(value) and value > 0):
-        raise _core.ScenarioError(f"{what}: a {word} must be positive, not {text!r}")
+        raise _core.ScenarioError(f"{what}: a {_EXAMPLES[kind][0]} must be positive, not {text!r}")
     return value
 
 
@@ -82,27 +98,56 @@ def rate(bits_per_second: float) -> str:
     return f"{digits(bits_per_second)} bit/s"
 
 
-def digits(value: float, count: int = 4) -> str:
-    """A number to `count` significant digits, never in powers of ten unless it is tiny or huge."""
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
-    places = count - 1 - math.floor(math.log10(abs(value)))
+def digits(value: float | None, count: int = 4) -> str:
+    """A number to `count` significant digits, "-" if there is none; tiny and huge ones in powers of ten."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    if value == 0:
+        return "0"
+    places = count - 1 - exponent(value)
     if -count < places < 8:
         return f"{value:.{max(places, 0)}f}"
     return f"{value:.{count - 1}e}"
 
 
+def exponent(value: float) -> int:
+    """The power of ten of the first digit of a number; 0 of zero."""
+    return math.floor(math.log10(abs(value))) if value else 0
+
+
+def short(value: float, count: int = 4, *, powers_below: float = 1e-4) -> str:
+    """A number to `count` significant digits without zeros at its end: "0.25", "1e-5"."""
+    if 0 < abs(value) < powers_below:
+        number, _, power = f"{value:.{count - 1}e}".partition("e")
+        return f"{float(number):g}e{int(power)}"
+    text = digits(value, count)
+    if "e" in text:
+        return f"{value:.{count}g}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def cell(value: float | None, form: str) -> str:
+    """A number in a format of Python's, "-" if there is none."""
+    return "-" if value is None or math.isnan(value) else format(value, form)
+
+
+def many(count: int, what: str) -> str:
+    """Things that are counted: "1 run", "1,000 runs"."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
 def milliseconds(value: float | None) -> str:
     """A time in seconds as milliseconds without the unit, "-" if there is none."""
-    return (
-        "-"
-        if value is None or math.isnan(value)
-        else f"{value * 1e3:.0f}"
-        if value >= 0.1
-        else f"{value * 1e3:.1f}"
-    )
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value * 1e3:.{0 if value >= 0.1 else 1}f}"
 
 
 def percent(share: float | None, places: int = 1) -> str:
     """A share as percent without the sign, "-" if there is none."""
-    return "-" if share is None or math.isnan(share) else f"{100 * share:.{places}f}"
+    return "-" if share is None else cell(100 * share, f".{places}f")
+
+
+def in_percent(share: float | None, form: str = ".1f") -> str:
+    """A share with its unit, "12.3 %", in a format of Python's; "-" if there is none."""
+    return "-" if share is None else f"{100 * share:{form}} %"

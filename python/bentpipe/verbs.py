@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from bentpipe import completion, terminal
+from bentpipe import completion, terminal, units
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 """Exit statuses: done, the work failed, the request was wrong, interrupted."""
@@ -85,12 +84,8 @@ def probability(text: str) -> float:
     Raises:
         BadParameter: it is not a probability.
     """
-    number, percent, rest = text.partition("%")
-    try:
-        value = float(number) / (100 if percent else 1)
-    except ValueError:
-        value = math.nan
-    if rest.strip() or not 0 <= value <= 1:
+    value = units.share(text)
+    if value is None or not 0 <= value <= 1:
         raise typer.BadParameter(f'{text!r} is no probability; write 1e-4 or "0.01 %"')
     return value
 

@@ -11,6 +11,7 @@ import pytest
 import bentpipe as bp
 from bentpipe import plot
 from bentpipe.comparison import run_comparison
+from bentpipe.spans import LinkSpec
 
 
 def traced(path: Path) -> dict[str, bp.Result]:
@@ -20,7 +21,7 @@ def traced(path: Path) -> dict[str, bp.Result]:
     )
     results: dict[str, bp.Result] = {}
     link = bp.Link(rate="20 Mbit/s", delay="30 ms")
-    run_comparison(link, ["cubic", "bbr"], timeline=path, duration="10 s", seeds=1, traced=results)
+    run_comparison(link, ["cubic", "bbr"], LinkSpec(timeline=path), duration="10 s", seeds=1, traced=results)
     return results
 
 

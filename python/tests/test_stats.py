@@ -11,8 +11,8 @@ from bentpipe import stats
 
 def test_the_interval_of_a_textbook_sample():
     # t(0.975, 4) = 2.776445; the sample 1..5 has mean 3 and standard deviation sqrt(2.5).
-    found = stats.mean([1, 2, 3, 4, 5])
-    assert found.mean == 3
+    found = stats.interval([1, 2, 3, 4, 5])
+    assert found.centre == 3
     assert found.half_width == pytest.approx(2.776445105 * math.sqrt(2.5 / 5), rel=1e-8)
     assert (found.low, found.high) == pytest.approx((3 - 1.963243, 3 + 1.963243), abs=1e-6)
     assert found.n == 5
@@ -20,14 +20,14 @@ def test_the_interval_of_a_textbook_sample():
 
 def test_two_values_have_the_widest_interval():
     # t(0.975, 1) = 12.7062047; the standard error of 0 and 2 is 1.
-    assert stats.mean([0, 2]).half_width == pytest.approx(12.7062047362, rel=1e-9)
+    assert stats.interval([0, 2]).half_width == pytest.approx(12.7062047362, rel=1e-9)
 
 
 def test_another_confidence():
     # t(0.95, 9) = 1.833112933
     sample = [10.0, 12.0] * 5
     error = math.sqrt(10 / 9 / 10)
-    assert stats.mean(sample, 0.9).half_width == pytest.approx(1.833112933 * error, rel=1e-8)
+    assert stats.interval(sample, confidence=0.9).half_width == pytest.approx(1.833112933 * error, rel=1e-8)
 
 
 def test_agrees_with_scipy():
@@ -37,25 +37,25 @@ def test_agrees_with_scipy():
     low, high = reference.t.interval(
         0.95, len(sample) - 1, loc=sum(sample) / len(sample), scale=reference.sem(sample)
     )
-    found = stats.mean(sample)
+    found = stats.interval(sample)
     assert (found.low, found.high) == pytest.approx((low, high), rel=1e-9)
 
 
 def test_one_value_says_nothing_about_spread():
-    found = stats.mean([7.0])
-    assert found.mean == 7
+    found = stats.interval([7.0])
+    assert found.centre == 7
     assert math.isnan(found.half_width)
 
 
 @pytest.mark.parametrize("confidence", [0, 1, -0.1, 2])
 def test_a_confidence_out_of_range_is_refused(confidence):
     with pytest.raises(ValueError, match="confidence"):
-        stats.mean([1, 2], confidence)
+        stats.interval([1, 2], confidence=confidence)
 
 
 def test_nothing_has_no_mean_and_no_fairness():
     with pytest.raises(ValueError, match="no values"):
-        stats.mean([])
+        stats.interval([])
     with pytest.raises(ValueError, match="no shares"):
         stats.jain([])
 
@@ -152,7 +152,7 @@ def test_dust_is_no_difference_and_one_packet_in_a_million_is():
     for by in ("t", "bootstrap"):
         found = stats.interval(dusty, by=by)
         assert found.alike and found.low == found.high == found.centre
-    assert stats.mean(dusty).half_width == 0
+    assert stats.interval(dusty).half_width == 0
     assert stats.interval([0.0, 0.0]).alike
     assert not stats.interval([1e7, 1e7 + 10]).alike
     # The same loss share, which is small, is not dust.
@@ -281,7 +281,7 @@ def test_equal_algorithms_are_rarely_told_apart():
 
 def test_enough_runs_are_those_whose_interval_is_narrow():
     values = [10.0, 10.1, 9.9, 10.05, 9.95]
-    relative = stats.mean(values).half_width / 10
+    relative = stats.interval(values).half_width / 10
     assert stats.enough(values, relative * 1.001)
     assert not stats.enough(values, relative * 0.999)
     assert not stats.enough(values[:4], 10)

@@ -71,7 +71,7 @@ def test_highest_and_lowest_are_tested_against_the_nearest_rival():
     top = claim.highest("c above", groups, "c")
     assert top.what == "c above b"
     assert top.holds
-    assert top.measured.mean == pytest.approx(1.0)
+    assert top.measured.centre == pytest.approx(1.0)
     assert claim.lowest("a below", groups, "a").holds
     middle = claim.highest("b above", groups, "b")
     assert middle.what == "b above c"
@@ -82,7 +82,7 @@ def test_alike_compares_the_largest_with_the_smallest_mean():
     assert claim.alike("same", {"a": [1.0, 1.0], "b": [1.2, 1.2]}).holds
     far = claim.alike("same", {"a": [1.0, 1.0], "b": [1.3, 1.3], "c": [1.1, 1.1]})
     assert not far.holds
-    assert far.measured.mean == pytest.approx(1.3)
+    assert far.measured.centre == pytest.approx(1.3)
     assert far.what == "same: b / a"
     with pytest.raises(ValueError, match="positive"):
         claim.alike("same", {"a": [0.0, 0.0], "b": [1.0, 1.0]})
@@ -114,7 +114,7 @@ def test_no_interval_ends_beyond_the_possible_range():
 def test_the_interval_is_students_t():
     got = claim.interval([1.0, 2.0, 3.0, 4.0, 5.0])
     # t(0.975, 4) = 2.776445; standard error sqrt(2.5 / 5).
-    assert got.mean == pytest.approx(3.0)
+    assert got.centre == pytest.approx(3.0)
     assert got.half_width == pytest.approx(2.776445 * math.sqrt(0.5), rel=1e-6)
 
 

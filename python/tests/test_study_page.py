@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from bentpipe import ScenarioError, pages, studies
-from bentpipe.stats import Mean
+from bentpipe.stats import Interval
 from bentpipe.studies import claim, draw, page
 from bentpipe.studies.assembly import write
 from bentpipe.studies.study import Figure, Outcome, Report, Section, Study, StudyPlan
@@ -115,14 +115,14 @@ def test_numbers_for_reading(value, text):
     ],
 )
 def test_means_show_the_digits_that_their_interval_supports(mean, half, text):
-    assert page.plus_minus(Mean(mean, half, 5)) == text
+    assert page.plus_minus(Interval(mean, mean - half, mean + half, 5, half == 0)) == text
 
 
 def test_an_interval_ends_at_the_possible_range_and_is_then_written_with_its_ends():
-    amount = Mean(0.30, 0.31, 3, least=0.0)
+    amount = Interval(0.30, 0.0, 0.61, 3, False)
     assert page.interval(amount) == page.plus_minus(amount) == "0.30 [0.00, 0.61]"
-    assert page.interval(Mean(0.30, 0.31, 3)) == "0.30 [-0.01, 0.61]"  # a difference
-    share = Mean(79.5, 24.7, 3, least=0.0, most=100.0)
+    assert page.interval(Interval(0.30, -0.01, 0.61, 3, False)) == "0.30 [-0.01, 0.61]"  # a difference
+    share = Interval(79.5, 54.8, 100.0, 3, False)
     assert page.plus_minus(share) == "80 [55, 100]" and share.arms == pytest.approx((24.7, 20.5))
     check = {"kind": "number", "unit": "%", "paper": 60.0, "measured": 79.5, "ci95": [54.8, 100.0], "n": 3}
     assert page.values(check) == ("60 %", "80 [55, 100] %")

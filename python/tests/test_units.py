@@ -57,6 +57,33 @@ def test_digits_keep_four(value):
     assert float(units.digits(value)) == pytest.approx(value, rel=5.001e-4)
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.25, "0.25"),
+        (1e-5, "1e-5"),
+        (-2.5e-7, "-2.5e-7"),
+        (20, "20"),
+        (9.8764, "9.876"),
+        (1.5e10, "1.5e+10"),
+    ],
+)
+def test_short_numbers_have_no_zeros_at_their_end(value, text):
+    assert units.short(value) == text
+
+
+def test_things_are_counted_and_shares_have_a_unit():
+    assert (units.many(1, "run"), units.many(1000, "run")) == ("1 run", "1,000 runs")
+    assert (units.in_percent(0.1234), units.in_percent(-0.02, "+.0f")) == ("12.3 %", "-2 %")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1e-4", 1e-4), ("0.01 %", 1e-4), (" 2% ", 0.02), ("%", None), ("2 % x", None)]
+)
+def test_shares(text, value):
+    assert units.share(text) == value
+
+
 def test_no_value_is_a_dash():
     assert (units.milliseconds(None), units.percent(None)) == ("-", "-")
     assert (units.milliseconds(0.5432), units.milliseconds(0.0123)) == ("543", "12.3")

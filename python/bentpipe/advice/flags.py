@@ -15,6 +15,7 @@ from statistics import NormalDist
 from bentpipe.advice.question import Question
 from bentpipe.advice.trials import Trials
 from bentpipe.stats.sample import standard_error
+from bentpipe.units import in_percent
 
 LOSS_TIMES = 3.0
 """Own losses count as reckless from this multiple of CUBIC's, on the same link and seeds ..."""
@@ -140,4 +141,4 @@ def all_flags(trials: Mapping[str, Trials], question: Question) -> dict[str, lis
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share < 0.095 else f"{100 * share:.0f} %"
+    return in_percent(share, ".1f" if share < 0.095 else ".0f")

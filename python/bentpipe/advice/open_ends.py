@@ -13,6 +13,7 @@ from bentpipe.plain import to_plain
 from bentpipe.spans import radical_inverse
 from bentpipe.timeline.drawn import constants
 from bentpipe.timeline.drawn import is_drawn as line_is_drawn
+from bentpipe.units import short
 
 if TYPE_CHECKING:
     from bentpipe.models import Link
@@ -77,10 +78,11 @@ def notes(name: str, link: Link, *, buffer: bool, loss: bool) -> list[str]:
             f"{known.buffer_bdp.high:g} BDP and {100 * known.share.low:.0f} %)"
         )
     if loss:
-        ends.append(
-            f"loss events per packet ({_short(known.loss_down.low)} to {_short(known.loss_down.high)} down, "
-            f"{_short(known.loss_up.low)} to {_short(known.loss_up.high)} up)"
+        down, up = (
+            f"{short(events.low, 2, powers_below=1)} to {short(events.high, 2, powers_below=1)}"
+            for events in (known.loss_down, known.loss_up)
         )
+        ends.append(f"loss events per packet ({down} down, {up} up)")
     said = [
         f"{name} is drawn anew for each seed from the model {recipe['generator']} "
         f"({recipe.get('profile', 'car-2024')}): {known.measured}."
@@ -95,8 +97,3 @@ def notes(name: str, link: Link, *, buffer: bool, loss: bool) -> list[str]:
         "this downlink, which was measured with BBR alone (docs/starlink.md)."
     )
     return said
-
-
-def _short(rate: float) -> str:
-    """A rate as "1e-4"."""
-    return f"{rate:.1e}".replace(".0e", "e").replace("e-0", "e-")

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bentpipe import _core, linux, registry, stats
-from bentpipe.advice.question import FILE, GOALS
-from bentpipe.advice.verdict import MOST, Advice
+from bentpipe import _core, linux, registry
+from bentpipe.advice.quantities import FILE, QUANTITIES
+from bentpipe.advice.question import GOALS
+from bentpipe.advice.verdict import Advice
 from bentpipe.advice.wording import keeping
+from bentpipe.measures import MeasureRow
 from bentpipe.pages import Axis, Badge, Curve, Hyperlink, Page, Prose, Snippet
 
-COSTS = (
-    ("queue_p95_s", "Queue, p95, ms", 1e3),
-    ("loss", "Lost in all, %", 100.0),
-    ("resent", "Retransmitted in all, %", 100.0),
-    ("startup_s", "Start-up, s", 1.0),
-    ("file_s", f"{FILE}, s", 1.0),
-    ("jain", "Jain's index", 1.0),
-    ("harm_cubic", "CUBIC beside it loses, %", 100.0),
-    ("harm_reno", "Reno beside it loses, %", 100.0),
-)
-"""Costs of an algorithm: quantity, head of its column, factor."""
+COSTS = ("queue_p95_s", "loss", "resent", "startup_s", "file_s", "jain", "harm_cubic", "harm_reno")
+"""Costs of an algorithm."""
 
 
 def build(advice: Advice) -> Page:
@@ -104,7 +97,7 @@ def _ranked(page: Page, advice: Advice) -> None:
             [
                 row["label"],
                 "-" if row["rank"] is None else f"{row['rank']}{', tied' if row['tied'] else ''}",
-                _shown([value * goal.scale for value in advice.trials[row["cc"]].of(goal.quantity)]),
+                _shown(advice.trials[row["cc"]].of(goal.quantity), goal.measure),
                 str(row["seeds"]),
                 row["how"],
                 judged,
@@ -172,12 +165,8 @@ def _costs(page: Page, advice: Advice) -> None:
     rows: list[list[Prose]] = []
     for row in advice.final_rows():
         trials = advice.trials[row["cc"]]
-        cells = [
-            _shown([value * scale for value in trials.of(name)], MOST[name] * scale if name in MOST else None)
-            for name, _, scale in COSTS
-        ]
-        rows.append([row["label"], *cells])
-    page.table(["Algorithm", *(label for _, label, _ in COSTS)], rows)
+        rows.append([row["label"], *(_shown(trials.of(name), QUANTITIES[name]) for name in COSTS)])
+    page.table(["Algorithm", *(QUANTITIES[name].label for name in COSTS)], rows)
 
 
 def _flagged(page: Page, advice: Advice) -> None:
@@ -197,8 +186,8 @@ def _flagged(page: Page, advice: Advice) -> None:
     page.table(["Algorithm", "Why"], rows)
 
 
-def _shown(values: Sequence[float], most: float | None = None) -> str:
+def _shown(values: Sequence[float], measure: MeasureRow) -> str:
     """Centre and interval; "-" if it was never measured."""
     if not values:
         return "-"
-    return stats.shown(stats.interval(values, least=0.0, most=most)).replace(" (all runs alike)", "")
+    return measure.shown(values).replace(" (all runs alike)", "")

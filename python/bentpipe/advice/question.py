@@ -23,21 +23,21 @@ from bentpipe.advice.judged import (
     ways,
     with_controllers,
 )
-from bentpipe.comparison import _change, _named, alone, base_and_model, relays
+from bentpipe.advice.quantities import FILE, QUANTITIES
+from bentpipe.comparison import _named, base_and_model, change, half_given, relays
 from bentpipe.controller import named_algorithm
+from bentpipe.measures import MeasureRow
 from bentpipe.models import Bulk, Flow, Link, Record
 from bentpipe.plain import is_datagrams
 from bentpipe.registry import controllers, find, unknown
 from bentpipe.scenario import Scenario
-from bentpipe.spans import Span, points
+from bentpipe.spans import LinkSpec, Span, points
 from bentpipe.timeline.measures import lasts
 from bentpipe.units import seconds
 
 if TYPE_CHECKING:
     from bentpipe.measured.draws import Draw
 
-FILE = "2 MB"
-"""The file whose completion time is measured."""
 RIVALS = ("cubic", "reno")
 """The algorithms beside which each algorithm is run."""
 CURE = "fq-codel"
@@ -61,24 +61,28 @@ class Goal:
     Attributes:
         means: its definition.
         quantity: what is compared.
-        more: whether more of it is better.
         roles: the runs of each seed. "alone" is always one: it shows standing queues and losses.
         words: the quantity in a sentence.
         column: the head of its column on paper and on a page.
         head: the head of its column in a terminal.
-        unit: of its values in sentences and tables.
-        scale: the factor from SI units to that.
     """
 
     means: str
     quantity: str
-    more: bool
     roles: Sequence[str]
     words: str
     column: str
     head: str
-    unit: str
-    scale: float
+
+    @property
+    def measure(self) -> MeasureRow:
+        """The quantity: unit, range, and whether more is better."""
+        return QUANTITIES[self.quantity]
+
+    @property
+    def more(self) -> bool:
+        """Whether more of it is better."""
+        return self.measure.better == "more"
 
 
 _GIVEN = Path(__file__).with_name("goals.toml").read_text(encoding="utf-8").format(file=FILE)
@@ -161,8 +165,7 @@ class Question:
         if self.flows < 1:
             raise _core.ScenarioError("flows: at least 1 is needed")
         if self.link is None and len({"rate", "rtt"} & set(self.spans)) == 1:
-            given, missing = ("rate", "rtt") if "rate" in self.spans else ("rtt", "rate")
-            raise _core.ScenarioError(alone(given, missing))
+            raise _core.ScenarioError(half_given(self.spans))
         if self.link is None and not {"rate", "rtt"} <= set(self.spans):
             raise _core.ScenarioError(
                 'say which link: link ("geo", or a file), scenario (a file), rate ("20 Mbit/s") with rtt '
@@ -356,13 +359,10 @@ class Question:
         """The link of run `n`, and the flow that all others are modelled on."""
         link = self.link if self.link is not None else Link(rate="1 Mbit/s", delay="1 ms")
         base, model = base_and_model(copy.deepcopy(link), whole=self.whole and others)
-        values = self._values(n)
-        if values or self.timeline is not None:
-            _change(
-                base, rate=values.get("rate"), rtt=values.get("rtt"), buffer=values.get("buffer"),
-                ber=float(values["ber"]) if "ber" in values else None,
-                per=float(values["per"]) if "per" in values else None, timeline=self.timeline,
-            )  # fmt: skip
+        values: dict[str, Any] = {
+            name: float(value) if name in ("ber", "per") else value for name, value in self._values(n).items()
+        }
+        change(base, LinkSpec(**values, timeline=self.timeline))
         for link in base.links.values():
             if not self.whole:
                 open_ends.vary(link, n, **self.opened)

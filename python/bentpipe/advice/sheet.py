@@ -6,11 +6,13 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, extras, linux, registry, stats
+from bentpipe import _core, extras, linux, registry
 from bentpipe.advice.page import COSTS
+from bentpipe.advice.quantities import QUANTITIES
 from bentpipe.advice.question import GOALS
 from bentpipe.advice.verdict import Advice
 from bentpipe.advice.wording import keeping
+from bentpipe.measures import MeasureRow
 from bentpipe.registry import unknown
 from bentpipe.units import digits
 
@@ -124,21 +126,21 @@ def _text(pdf: FPDF, text: str, size: float, *, bold: bool = False) -> None:
 def _table(pdf: FPDF, advice: Advice, size: float) -> None:
     """The best and the reckless algorithms, with their costs."""
     goal = GOALS[advice.question.goal]
-    costs = [(name, head, factor) for name, head, factor in COSTS if name in _SHOWN]
+    costs = [QUANTITIES[name] for name in COSTS if name in _SHOWN]
     pdf.set_font("text", "", 0.85 * size)
     with pdf.table(
         line_height=0.45 * size, borders_layout="SINGLE_TOP_LINE", text_align="LEFT", padding=0.4,
         col_widths=(2.2, 2.6, 2.6, *(1.5 for _ in costs), 2.2),
     ) as table:  # fmt: skip
-        table.row(["Algorithm", goal.column, "Had", *(head for _, head, _ in costs), "Reckless by"])
+        table.row(["Algorithm", goal.column, "Had", *(cost.label for cost in costs), "Reckless by"])
         for row in _rows(advice):
-            values = [value * goal.scale for value in advice.trials[row["cc"]].of(goal.quantity)]
+            values = advice.trials[row["cc"]].of(goal.quantity)
             table.row(
                 [
                     row["label"] + (" ◀" if row["cc"] == advice.recommended else ""),
-                    stats.shown(stats.interval(values, least=0.0)) if values else "-",
+                    goal.measure.shown(values) if values else "-",
                     linux.in_a_word(row["cc"]),
-                    *(_mean(row, cost, factor) for cost, _, factor in costs),
+                    *(_mean(row, cost) for cost in costs),
                     ", ".join(flag["kind"] for flag in row["flags"]),
                 ]
             )
@@ -152,8 +154,9 @@ def _rows(advice: Advice) -> list[dict[str, Any]]:
     return [*fine[:_BEST], *usual, *[row for row in rows if row["flags"]][:_RECKLESS]]
 
 
-def _mean(row: dict[str, Any], name: str, scale: float) -> str:
-    return "-" if row[name] is None else digits(row[name]["centre"] * scale, 3)
+def _mean(row: dict[str, Any], cost: MeasureRow) -> str:
+    value = row[cost.column]
+    return "-" if value is None else digits(value["centre"] * cost.factor, 3)
 
 
 def _figure(advice: Advice) -> bytes:

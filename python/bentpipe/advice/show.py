@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from bentpipe import linux, stats, terminal
-from bentpipe.advice.question import FILE, GOALS
+from bentpipe import linux, terminal
+from bentpipe.advice.quantities import FILE, QUANTITIES
+from bentpipe.advice.question import GOALS
 from bentpipe.advice.verdict import Advice
 from bentpipe.advice.wording import keeping
-from bentpipe.units import milliseconds, percent
+from bentpipe.measures import MeasureRow
+from bentpipe.units import cell, in_percent, milliseconds, percent
 
 _RECKLESS = {
     "loss": "drops at the queue after start-up, several times CUBIC's",
@@ -57,8 +59,8 @@ def show(advice: Advice) -> None:
         best.add_row(
             "" if row["rank"] is None else f"{row['rank']}{'=' if row['tied'] else ''}",
             terminal.plain(row["label"]),
-            _number(advice.trials[row["cc"]].of(goal.quantity), goal.scale),
-            *([_hundredths(row, "jain")] if several else []),
+            _number(advice.trials[row["cc"]].of(goal.quantity), goal.measure),
+            *([cell(_centre(row, "jain"), ".2f")] if several else []),
             str(row["seeds"]),
             linux.in_a_word(row["cc"]),
             ", ".join(flag["kind"] for flag in row["flags"]),
@@ -68,14 +70,14 @@ def show(advice: Advice) -> None:
                 terminal.plain(row["label"]),
                 ""
                 if goal.quantity == "goodput_bps"
-                else _number(advice.trials[row["cc"]].of("goodput_bps"), 1e-6),
+                else _number(advice.trials[row["cc"]].of("goodput_bps"), QUANTITIES["goodput_bps"]),
                 milliseconds(_centre(row, "queue_p95_s")),
                 _percent(row, "loss"),
                 _percent(row, "resent"),
                 _seconds(row, "startup_s"),
                 _seconds(row, "file_s"),
-                _share(row, "harm_cubic"),
-                _share(row, "harm_reno"),
+                in_percent(_centre(row, "harm_cubic"), ".0f"),
+                in_percent(_centre(row, "harm_reno"), ".0f"),
             ]
         )
     terminal.line()
@@ -102,11 +104,11 @@ def show(advice: Advice) -> None:
     terminal.line(terminal.plain(advice.command))
 
 
-def _number(values: list[float], scale: float) -> str:
+def _number(values: list[float], measure: MeasureRow) -> str:
     """Centre and interval, without the words that would need a column of their own."""
     if not values:
         return "-"
-    text = stats.shown(stats.interval([scale * value for value in values], least=0.0))
+    text = measure.shown(values)
     return text if " to " in text else text.partition(" (")[0]
 
 
@@ -119,16 +121,6 @@ def _seconds(row: dict[str, Any], name: str) -> str:
     return "-" if value is None else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
-def _hundredths(row: dict[str, Any], name: str) -> str:
-    value = _centre(row, name)
-    return "-" if value is None else f"{value:.2f}"
-
-
 def _percent(row: dict[str, Any], name: str) -> str:
     value = _centre(row, name)
     return percent(value, 2 if value is not None and value < 0.01 else 1)
-
-
-def _share(row: dict[str, Any], name: str) -> str:
-    value = _centre(row, name)
-    return "-" if value is None else f"{100 * value:.0f} %"

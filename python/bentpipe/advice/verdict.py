@@ -10,13 +10,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, linux, stats
+from bentpipe import _core, linux
 from bentpipe.advice import ranking, standing
 from bentpipe.advice.flags import HARM_MOST, Flag
+from bentpipe.advice.quantities import QUANTITIES
 from bentpipe.advice.question import CURE, GOALS, Question
 from bentpipe.advice.schedule import LEAST_SEEDS, LEAST_TRIPS, Schedule
 from bentpipe.advice.trials import Trials, comparable
 from bentpipe.linux import Way
+from bentpipe.measures import MeasureRow
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,14 +29,6 @@ module, a module before an agent. Beyond that the effort gains nothing. Over mea
 are less certain, it must be a tie (`ranking.SAME`)."""
 OPEN = 0.1
 """If another available algorithm may be better by more than this share, the answer is open."""
-QUANTITIES = (
-    "goodput_bps", "first_flow_bps", "jain", "queue_p50_s", "queue_p95_s", "loss", "own_loss", "resent",
-    "startup_s", "file_s", "beside_cubic_bps", "cubic_bps", "beside_reno_bps", "reno_bps", "worse_bps",
-    "harm_cubic", "harm_reno",
-)  # fmt: skip
-"""The quantities of an answer. None is below 0."""
-MOST = dict.fromkeys(("jain", "loss", "own_loss", "harm_cubic", "harm_reno"), 1.0)
-"""The greatest value of those that are shares."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +158,7 @@ class Advice:
         best = max(
             (one.mean("goodput_bps") for one in self.trials.values() if one.of("goodput_bps")), default=0.0
         )
-        found = _object(cured, None)
+        found = _object(cured, QUANTITIES["goodput_bps"])
         assert found is not None
         return {
             "directions": ["/".join(way) for way in self.question.blocked],
@@ -223,7 +217,7 @@ class Advice:
             for one, flags in self.flagged.items()
             if {flag.kind for flag in flags} == {"harm"}
             and wanted(linux.way(one))
-            and stats.interval(self.trials[one].of("harm_cubic"), least=0.0, most=1.0).low <= HARM_MOST
+            and QUANTITIES["harm_cubic"].interval(self.trials[one].of("harm_cubic")).low <= HARM_MOST
         }
         return sorted((one for one in leads if leads[one] > OPEN), key=lambda one: -leads[one])
 
@@ -411,7 +405,7 @@ class Advice:
             "lacks": list(way.lacks),
             "commands": list(way.commands),
             "flags": [dataclasses.asdict(flag) for flag in self.flagged.get(one, ())],
-            **{name: _object(trials.of(name), MOST.get(name)) for name in QUANTITIES},
+            **{name: _object(trials.of(name), measure) for name, measure in QUANTITIES.items()},
         }
 
 
@@ -420,10 +414,10 @@ def _easiest(some: Sequence[str]) -> str | None:
     return min(some, key=lambda one: -1 if one == "cubic" else linux.way(one).effort, default=None)
 
 
-def _object(values: list[float], most: float | None) -> dict[str, Any] | None:
+def _object(values: list[float], measure: MeasureRow) -> dict[str, Any] | None:
     if not values:
         return None
-    found = stats.interval(values, least=0.0, most=most)
+    found = measure.interval(values)
     ends = {"low": found.low, "high": found.high}
     return {
         "centre": found.centre,

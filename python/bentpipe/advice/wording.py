@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import linux, stats
+from bentpipe import linux
 from bentpipe.advice import open_ends, standing
 from bentpipe.advice.flags import HARM_MOST
+from bentpipe.advice.quantities import QUANTITIES
 from bentpipe.advice.question import GOALS, Question
 from bentpipe.registry import find
 from bentpipe.units import digits
@@ -134,7 +135,7 @@ def _of_linux(advice: Advice) -> list[str]:
 
 def _harm(advice: Advice, one: str) -> str:
     """Its harm with its interval, where that contains the bound."""
-    found = stats.interval(advice.trials[one].of("harm_cubic"), least=0.0, most=1.0)
+    found = QUANTITIES["harm_cubic"].interval(advice.trials[one].of("harm_cubic"))
     ends = (
         ""
         if math.isnan(found.low)
@@ -269,12 +270,12 @@ def _reckless(advice: Advice) -> list[str]:
 def _got(advice: Advice, one: str, *, of_what: bool = True) -> str:
     """The quantity of the goal in words: "46.61 ± 0.02 Mbit/s goodput", or without the last word."""
     goal = GOALS[advice.question.goal]
-    values = [value * goal.scale for value in advice.trials[one].of(goal.quantity)]
+    values = advice.trials[one].of(goal.quantity)
     if not values:
         return "no file was finished"
-    head, bracket, rest = stats.shown(stats.interval(values, least=0.0)).partition(" (")
+    head, bracket, rest = goal.measure.shown(values).partition(" (")
     what = f" {goal.words}" if of_what else ""
-    return f"{head} {goal.unit}{what}{bracket}{rest}"
+    return f"{head} {goal.measure.unit}{what}{bracket}{rest}"
 
 
 def _label(advice: Advice, one: str) -> str:

@@ -14,6 +14,7 @@ from bentpipe import completion, terminal
 from bentpipe.evaluation.commands import ALGORITHM
 from bentpipe.files import try_place
 from bentpipe.truth.commands import AtOnce
+from bentpipe.units import digits
 from bentpipe.verbs import DONE, FAILED, Fresh, Json, Ray, Stopped, Workers, option, write_and_show
 
 if TYPE_CHECKING:
@@ -191,19 +192,19 @@ def _in_kernel(files: Sequence[Path], seeds: int, at_once: int, out: Path | None
 
 def _verdict(row: Replayed) -> str:
     """A case in the kernel, in a line."""
-    from bentpipe.breaking.goals import GOALS, shown
+    from bentpipe.breaking.goals import GOALS
 
     goal = GOALS[row.record.goal]
     what = f"{row.name} ({row.sender}), {goal.name}" if row.sender else f"{row.name}, {goal.name}"
     if row.value is None:
         return f"{what}: skipped, {row.skipped}"
     word = "confirmed" if row.confirmed else "not confirmed"
-    linux = "" if row.linux is None else f", {shown(goal, row.linux)} with Linux's options"
+    linux = "" if row.linux is None else f", {digits(row.linux, 3)} with Linux's options"
     late = "" if row.kept_time else "; the emulator did not keep time"
     seeds = "" if len(row.values) == 1 else f", with {row.fails} of {len(row.values)} seeds"
     return (
-        f"{what}: {word}{seeds}; {shown(goal, row.value)} in the kernel, "
-        f"{shown(goal, row.record.value)} in simulation{linux}{late}"
+        f"{what}: {word}{seeds}; {digits(row.value, 3)} in the kernel, "
+        f"{digits(row.record.value, 3)} in simulation{linux}{late}"
     )
 
 
@@ -227,17 +228,16 @@ def _list(*, json: bool) -> None:
 
 def _show(found: Found) -> None:
     from bentpipe.breaking.conditions import in_words
-    from bentpipe.breaking.goals import shown
 
     goal, got = found.pair.goal, found.measured
     verdict = "fails" if found.fails else "no failure found; the worst"
     terminal.line(f"{found.title}: {verdict}")
-    terminal.line(f"  {goal.value}: {shown(goal, got.value)} (failure: {goal.worse} than {goal.limit:g})")
+    terminal.line(f"  {goal.value}: {digits(got.value, 3)} (failure: {goal.worse} than {goal.limit:g})")
     for line in in_words(found.scenario):
         terminal.line(f"  - {line}")
     if found.where:
         terminal.line(f"  {found.where}")
     if found.confirmed:
-        values = ", ".join(shown(goal, value) for value in found.confirmed)
+        values = ", ".join(digits(value, 3) for value in found.confirmed)
         terminal.line(f"  with {len(found.confirmed)} other seeds: {values}; it fails with {found.held}")
     terminal.line(f"  {found.links:,} links, {found.runs:,} runs, {found.elapsed_s:.3g} s")

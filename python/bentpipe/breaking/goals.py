@@ -12,7 +12,6 @@ from bentpipe.breaking.conditions import CROSS, FIRST, SECOND
 from bentpipe.breaking.observation import Row, capacity, cross, floor
 from bentpipe.registry import unknown
 from bentpipe.toml_tables import beside
-from bentpipe.units import digits
 
 YARDSTICK, FALLBACK = "reno", "cubic"
 """The usual yardstick (RFC 5681), and the yardstick of that algorithm itself."""
@@ -164,8 +163,3 @@ def find_goal(name: str) -> SearchGoal:
     if name not in GOALS:
         raise _core.ScenarioError(unknown("goal", name, list(GOALS)))
     return GOALS[name]
-
-
-def shown(goal: SearchGoal, value: float) -> str:
-    """A number of a goal, as tables show it."""
-    return digits(value, 3) if math.isfinite(value) else "-"

@@ -25,7 +25,7 @@ from bentpipe.breaking.observation import (
     seconds,
 )
 from bentpipe.breaking.trials import Pair
-from bentpipe.units import PACKET, digits
+from bentpipe.units import PACKET, digits, in_percent, short
 
 _LOW = 0.25
 """A period of failure is one in which less than this share of the yardstick's rate arrives."""
@@ -116,8 +116,9 @@ def _slow(scenario: Mapping[str, Any], one: Seen, other: Seen) -> str:
     if end - begin < _BRIEF * one.t[-1]:  # nowhere that slow for long: all of it
         begin, end = float(one.t[0]), float(one.t[-1])
     share = _mean(one, begin, end) / max(_mean(other, begin, end), 1.0)
+    part = in_percent(share, ".2g" if share < 0.995 else ".0f")
     text = (
-        f"From {_s(begin)} to {_s(end)} {one.label} delivers {_share(share)} of what {other.label} does. "
+        f"From {_s(begin)} to {_s(end)} {one.label} delivers {part} of what {other.label} does. "
         f"{_windows(one, other, begin, end)}"
     )
     return text + _after(scenario, begin, one, other)
@@ -246,14 +247,7 @@ def _trip(scenario: Mapping[str, Any]) -> float:
 
 
 def _s(value: float) -> str:
-    if value < 1:
-        return f"{value * 1e3:.0f} ms"
-    text = digits(value, 3)
-    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} s"
-
-
-def _share(value: float) -> str:
-    return f"{100 * value:.2g} %" if value < 0.995 else f"{100 * value:.0f} %"
+    return f"{value * 1e3:.0f} ms" if value < 1 else f"{short(value, 3)} s"
 
 
 def _capital(text: str) -> str:

@@ -15,7 +15,7 @@ from bentpipe.breaking.conditions import CROSS, LINK, losses, steps
 from bentpipe.result import each_once
 from bentpipe.spans import merged
 from bentpipe.sweeps.execution import Ran
-from bentpipe.units import FACTORS
+from bentpipe.units import quantity
 
 LATE = 0.5
 """The share of a run after which flows that share a link are compared."""
@@ -190,11 +190,9 @@ def repeated(scenario: Mapping[str, Any]) -> list[tuple[float, float]]:
 
 def seconds(text: str) -> float:
     """The seconds of a time in one of our scenarios."""
-    number, _, unit = text.partition(" ")
-    return float(number) * FACTORS["time"][unit]
+    return quantity("time", text, "a time")
 
 
 def bits(text: str) -> float:
     """The bits per second of a rate in one of our scenarios."""
-    number, _, unit = text.partition(" ")
-    return float(number) * FACTORS["rate"][unit]
+    return quantity("rate", text, "a rate")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core, stats
 from bentpipe.evaluation import criteria
 from bentpipe.evaluation.criteria import CRITERIA, TITLES, Criterion, Exhibit, Held, Verdict
-from bentpipe.evaluation.experiment import Metric
+from bentpipe.measures import MeasureRow
 from bentpipe.stats import Interval
 
 if TYPE_CHECKING:
@@ -46,14 +46,11 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def shown(found: Interval | None, metric: Metric) -> str:
+def shown(found: Interval | None, metric: MeasureRow) -> str:
     """An interval in the metric's unit: "9.43 ± 0.02 ms", "9.43 ms (one run)"."""
     if found is None:
         return "–"
-    scaled = found._replace(
-        centre=found.centre * metric.scale, low=found.low * metric.scale, high=found.high * metric.scale
-    )
-    text, _, note = stats.shown(scaled).partition(" (")
+    text, _, note = stats.shown(found.times(metric.factor)).partition(" (")
     unit = f" {metric.unit}" if metric.unit else ""
     return f"{text}{unit} ({note}" if note else f"{text}{unit}"
 
@@ -122,7 +119,7 @@ def _held(chapter: Chapter, held: Held) -> dict[str, Any]:
     where = setting_in_words(chapter, held.setting)
     number = shown(held.found, metric)
     unit = f" {metric.unit}" if metric.unit else ""
-    bound = f"{held.bound * metric.scale:.3g}{unit}"
+    bound = f"{held.bound * metric.factor:.3g}{unit}"
     of = f"the worst of {held.settings} set-ups" if held.settings > 1 else "the set-up"
     side_ = "at most" if held.line.most is not None else "at least"
     return {
@@ -133,7 +130,7 @@ def _held(chapter: Chapter, held: Held) -> dict[str, Any]:
         "metric": metric.words,
         "unit": metric.unit,
         "found": scaled(held.found, metric),
-        "bound": held.bound * metric.scale,
+        "bound": held.bound * metric.factor,
         "words": f"{metric.words}: {number}, line: {side_} {bound} ({of}: {where})",
     }
 
@@ -161,13 +158,13 @@ def _numbers(chapter: Chapter, exhibit: Exhibit) -> list[dict[str, Any]]:
     return found
 
 
-def scaled(found: Interval, metric: Metric) -> dict[str, Any]:
+def scaled(found: Interval, metric: MeasureRow) -> dict[str, Any]:
     """Mean, ends of the interval (None for one run) and number of runs, in the metric's unit."""
-    single = found.n == 1
+    single, shown = found.n == 1, found.times(metric.factor)
     return {
-        "mean": found.centre * metric.scale,
-        "low": None if single else found.low * metric.scale,
-        "high": None if single else found.high * metric.scale,
+        "mean": shown.centre,
+        "low": None if single else shown.low,
+        "high": None if single else shown.high,
         "n": found.n,
     }
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from bentpipe.evaluation.experiment import Metric, Setting, SuiteExperiment
-from bentpipe.stats import Interval, interval, paired
+from bentpipe.evaluation.experiment import Setting, SuiteExperiment
+from bentpipe.stats import Interval, paired
 
 Course = tuple[dict[str, Any], str, Sequence[float], Sequence[float]]
 """Setting, algorithm, instants and values of one run over time."""
@@ -60,9 +60,7 @@ class Chapter:
     def interval(self, metric: str, algorithm: str, where: Setting) -> Interval | None:
         """The mean of a metric over the seeds with its interval, in the SI unit; None if no run has it."""
         values = list(self.values(metric, algorithm, where).values())
-        if not values:
-            return None
-        return interval(values, **_range(self.experiment.metrics[metric], values))
+        return self.experiment.metrics[metric].interval(values) if values else None
 
     def difference(self, metric: str, a: str, b: str, where: Setting) -> Interval | None:
         """The mean of a - b, seed by seed, with its interval; None if no seed has both."""
@@ -83,10 +81,3 @@ def words(setting: Mapping[str, Any]) -> str:
     return ", ".join(
         f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in setting.items()
     )
-
-
-def _range(metric: Metric, values: Sequence[float]) -> dict[str, Any]:
-    """The possible range for `interval`; rounding may put a value a hair outside."""
-    least = metric.least if metric.least is None or min(values) >= metric.least else None
-    most = metric.most if metric.most is None or max(values) <= metric.most else None
-    return {"least": least, "most": most}

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from bentpipe.evaluation.experiment import Metric, Setting
+from bentpipe.evaluation.experiment import Setting
+from bentpipe.measures import MeasureRow
 from bentpipe.stats import Interval
 from bentpipe.toml_tables import beside
 
@@ -139,12 +140,12 @@ def hold(line: Line, chapter: Chapter, subject: str, standards: Sequence[str]) -
     return Held(line, worst.verdict, worst.setting, worst.found, worst.bound, len(judged))
 
 
-def side(metric: Metric, chapter: Chapter, name: str, where: Setting) -> str:
+def side(metric: MeasureRow, chapter: Chapter, name: str, where: Setting) -> str:
     """The comparison of the algorithm with the standard ones: "better than both", "like Reno"; or ""."""
-    if not metric.good or len(chapter.labels) < 2:
+    if not metric.better or len(chapter.labels) < 2:
         return ""
     subject, *standards = chapter.labels
-    sign = 1 if metric.good == "more" else -1
+    sign = 1 if metric.better == "more" else -1
     signs = []
     for standard in standards:
         found = chapter.difference(name, subject, standard, where)

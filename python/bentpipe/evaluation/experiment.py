@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Literal
 
 from bentpipe.evaluation.observation import Observation
+from bentpipe.measures import REPORTED, MeasureRow
 from bentpipe.scenario import Scenario
 from bentpipe.toml_tables import beside
 
@@ -33,32 +34,6 @@ SEEDS: Mapping[Extent, int] = {"quick": 3, "full": 10}
 """Runs of each set-up and algorithm, unless an experiment says otherwise."""
 
 _GIVEN = beside(__file__, "experiments.toml")
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A number that is measured in each run.
-
-    Args:
-        words: its description, "packets lost at the queue".
-        unit: in which it is shown.
-        scale: from the SI unit to that unit.
-        least: the smallest possible value in the SI unit; an interval does not go below it.
-        most: the largest possible value, likewise.
-        good: whether "more" or "less" of it is better; "" where that is not the question.
-    """
-
-    words: str
-    unit: str = ""
-    scale: float = 1.0
-    least: float | None = 0.0
-    most: float | None = None
-    good: Literal["more", "less", ""] = "less"
-
-    @property
-    def label(self) -> str:
-        """The words with the unit, as at an axis."""
-        return f"{self.words}, {self.unit}" if self.unit else self.words
 
 
 ALONE, OWN_KIND = "alone", "beside its own kind"
@@ -130,7 +105,7 @@ class SuiteExperiment:
         source: the documents and sections that it is made for.
         deviation: differences from them, with the reasons; "" for none.
         axes: each part of a setting, and its words for an axis.
-        metrics: the metrics, by name.
+        metrics: the metrics, by name; an interval of one does not go beyond its possible range.
         settings: the set-ups of a quick evaluation, or of a full one.
         build: the scenario of a setting, an algorithm (as in `Flow.cc`) and a seed.
         measure: the numbers of one run.
@@ -149,7 +124,7 @@ class SuiteExperiment:
     setup: str
     source: str
     axes: Mapping[str, str]
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, MeasureRow]
     settings: Callable[[Extent], Iterable[Setting]]
     build: Callable[[Setting, Any, int], Scenario]
     measure: Callable[[Observation], Numbers | Measured]
@@ -192,7 +167,7 @@ def experiment(
         name=name,
         **texts,
         axes=given["axes"],
-        metrics={of: _metric(each or _GIVEN["metrics"][of]) for of, each in given["metrics"].items()},
+        metrics={of: _metric(of, each) for of, each in given["metrics"].items()},
         settings=settings or partial(_settings, given["settings"], given.get("full", {})),
         build=build,
         measure=measure,
@@ -203,9 +178,12 @@ def experiment(
     )
 
 
-def _metric(given: Mapping[str, Any]) -> Metric:
+def _metric(name: str, given: Mapping[str, Any]) -> MeasureRow:
+    given = given or _GIVEN["metrics"].get(name)
+    if given is None:
+        return REPORTED[name]
     known: dict[str, Any] = {key: None if value == "any" else value for key, value in given.items()}
-    return Metric(**known)
+    return MeasureRow(name, **{"better": "less", **known})
 
 
 def _chart(given: Mapping[str, Any]) -> Curves | Tradeoff | Course:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import registry
 from bentpipe.evaluation.answers import setting_in_words
-from bentpipe.evaluation.experiment import Course, Curves, Metric, Setting, Tradeoff
+from bentpipe.evaluation.experiment import Course, Curves, Setting, Tradeoff
+from bentpipe.measures import MeasureRow
 from bentpipe.pages import Axis, Curve, Page
 from bentpipe.stats import Interval
 
@@ -74,7 +75,7 @@ def _lines(
     for label, of in found.items():
         there = [(i if names else float(at[i]), one) for i, one in enumerate(of) if one is not None]
         if there:
-            ends = [[end * metric.scale for _, one in there for end in [one[k]]] for k in range(3)]
+            ends = [[end * metric.factor for _, one in there for end in [one[k]]] for k in range(3)]
             x = [float(x) for x, _ in there]
             curves.append(_curve(evaluation, label, x, ends[0], low=ends[1], high=ends[2], kind="both"))
     axis = chapter.experiment.axes[chart.x]
@@ -83,7 +84,7 @@ def _lines(
         x=Axis(axis, names=names),
         y=_axis(metric, log=chart.log_y),
         alt=f"{metric.words} against {axis}{', ' + said if said else ''}",
-        title=_capital(metric.words) + (f" ({said})." if said else "."),
+        title=metric.title + (f" ({said})." if said else "."),
         caption=_runs(found),
     )
 
@@ -115,7 +116,7 @@ def _rows(
             for place, (value, one) in enumerate(zip(at, of, strict=True)):
                 if one is None:
                     continue
-                centre, low, high = (end * metric.scale for end in one[:3])
+                centre, low, high = (end * metric.factor for end in one[:3])
                 bars = None if one.n == 1 else [[max(centre - low, 0)], [max(high - centre, 0)]]
                 y = place + (nth - (len(found) - 1) / 2) * apart
                 axes.errorbar([centre], [y], xerr=bars, elinewidth=0.8, **style)
@@ -132,7 +133,7 @@ def _rows(
         page.figure(
             fig,
             alt=f"{metric.words} by {chapter.experiment.axes[chart.x]}{', ' + said if said else ''}",
-            title=_capital(metric.words) + (f" ({said})." if said else "."),
+            title=metric.title + (f" ({said})." if said else "."),
             caption=_runs(found),
             data=pl.DataFrame(rows),
         )
@@ -147,8 +148,8 @@ def _tradeoff(page: Page, evaluation: Evaluation, chapter: Chapter, chart: Trade
             across = chapter.interval(chart.x, contender.label, setting)
             up = chapter.interval(chart.y, contender.label, setting)
             if across is not None and up is not None:
-                x.append(across.centre * x_metric.scale)
-                y.append(up.centre * y_metric.scale)
+                x.append(across.centre * x_metric.factor)
+                y.append(up.centre * y_metric.factor)
                 said.append(setting_in_words(chapter, {chart.along: setting[chart.along]}))
         if x:
             curves.append(_curve(evaluation, contender.label, x, y, kind="both", notes=said))
@@ -158,7 +159,7 @@ def _tradeoff(page: Page, evaluation: Evaluation, chapter: Chapter, chart: Trade
             x=_axis(x_metric),
             y=_axis(y_metric),
             alt=f"{y_metric.words} against {x_metric.words}",
-            title=f"{_capital(y_metric.words)} against {x_metric.words}.",
+            title=f"{y_metric.title} against {x_metric.words}.",
             caption=f"Along each curve: {chapter.experiment.axes[chart.along]}. Means of the runs.",
         )
 
@@ -189,7 +190,7 @@ def _curve(evaluation: Evaluation, label: str, x: Sequence[float], y: Sequence[f
     return Curve(label, x, y, colour=colour, marker=style["marker"], **more)
 
 
-def _axis(metric: Metric, *, log: bool = False) -> Axis:
+def _axis(metric: MeasureRow, *, log: bool = False) -> Axis:
     """From zero, up to the metric's upper end if it has one; long words appear in the title alone."""
     least = None if log or metric.least != 0 else 0.0
     label = metric.label if len(metric.label) <= LONGEST else metric.unit or metric.words

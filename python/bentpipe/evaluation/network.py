@@ -97,10 +97,7 @@ def capacity(links: Mapping[str, Mapping[str, Any]]) -> list[tuple[float, float]
     (only,) = links.values()
     given = only["rate"]
     steps = [["0 s", given]] if isinstance(given, str) else given
-    return [
-        (0.0 if at == "0 s" else units.seconds(at, "rate"), units.bits_per_second(rate, "rate"))
-        for at, rate in steps
-    ]
+    return [(units.quantity("time", at, "rate"), units.quantity("rate", bps, "rate")) for at, bps in steps]
 
 
 def mean_size() -> float:

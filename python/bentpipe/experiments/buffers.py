@@ -8,14 +8,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 
 import bentpipe as bp
 from bentpipe import measures, stats
-from bentpipe.experiments.table import STYLE, Key, TableExperiment
+from bentpipe.experiments.table import Key, TableExperiment
 from bentpipe.models import KINDS
 from bentpipe.pages.markdown import markdown, rendered
+from bentpipe.plot.looks import UNDATED, on_page
 from bentpipe.registry import find
 from bentpipe.sweeps.case import Case
 
@@ -103,7 +103,7 @@ class Buffers(TableExperiment[Buffered]):
 
     def draw(self, rows: Sequence[Buffered]) -> None:
         """Goodput and queueing delay over the buffer."""
-        with mpl.rc_context(STYLE):
+        with on_page():
             figure = Figure(figsize=(8.6, 3.4), layout="constrained")
             labels = {"goodput": "goodput, % of the link", "queueing_ms": "queueing delay (p95), ms"}
             for axes, (of, label) in zip(figure.subplots(1, 2), labels.items(), strict=True):
@@ -117,7 +117,7 @@ class Buffers(TableExperiment[Buffered]):
             figure.axes[0].set_ylim(0)
             figure.axes[0].legend(frameon=False)
             figure.axes[1].set_yscale("log")
-            figure.savefig(self.out / "buffers.svg", metadata={"Date": None})
+            figure.savefig(self.out / "buffers.svg", metadata=UNDATED[".svg"])
 
 
 def means(rows: Sequence[Buffered], of: str) -> dict[str, dict[str, float]]:

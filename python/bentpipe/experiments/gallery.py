@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -22,6 +21,7 @@ from bentpipe.experiments.experiment import Experiment, case_of, over_seeds
 from bentpipe.experiments.table import line_colour
 from bentpipe.models import KINDS
 from bentpipe.pages.markdown import markdown, rendered, texts
+from bentpipe.plot.looks import UNDATED, on_page
 from bentpipe.registry import find
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row, measure_all
@@ -41,12 +41,11 @@ SLOT = 0.6
 # (S. Floyd, V. Jacobson: Traffic Phase Effects in Packet-Switched Gateways, 1991). Ten sizes do not.
 CROSS = [(0.41 + 0.02 * i, 1500 - 70 * i) for i in range(10)]
 
-STYLE: dict[Any, Any] = {
+LOOK = {
     "axes.linewidth": 0.6,
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 7.5,
     "svg.fonttype": "none",
-    "svg.hashsalt": "bentpipe",
 }
 
 
@@ -131,7 +130,7 @@ class Gallery(Experiment):
         figures.mkdir(exist_ok=True)
         for old in figures.glob("*.svg"):
             old.unlink()
-        with mpl.rc_context(STYLE):
+        with on_page(LOOK):
             for cc, panels in found.items():
                 save(draw(find(cc), panels), figures / f"{cc}.svg", digest(panels))
         files.replace_text(self.out / "gallery.md", page(found))
@@ -242,7 +241,6 @@ def draw(entry: Mapping[str, Any], panels: Sequence[Row]) -> Figure:
         ticks(ax, row)
         ax.set_title(f"{panel.title}: {row['goodput_mbps']:.2f} Mbit/s", fontsize=7.5, pad=3)
         ax.set(xlim=(0, DURATION), ylim=(0, TOP), xticks=(0, 30, 60, 90), yticks=(0, 500, 1000))
-        ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(length=2, labelsize=7, pad=2)
         if ax is not axes[0]:
             ax.tick_params(axis="y", left=False)
@@ -279,7 +277,8 @@ def digest(panels: Sequence[Row]) -> str:
 
 def save(figure: Figure, target: Path, fingerprint: str) -> None:
     """Writes an SVG: the same bytes for the same figure, one decimal, no dates, no names of parts."""
-    figure.savefig(target, metadata={"Date": None, "Creator": None, "Description": f"shows {fingerprint}"})
+    named = {"Creator": None, "Description": f"shows {fingerprint}"}
+    figure.savefig(target, metadata=UNDATED[".svg"] | named)
     text = target.read_text(encoding="utf-8")
     text = re.sub(r"(\d+\.\d)\d+", r"\1", text)
     text = re.sub(r' id="[a-z0-9.]+_[0-9]+"', "", text)

@@ -17,19 +17,10 @@ import bentpipe as bp
 from bentpipe import files
 from bentpipe.experiments.experiment import Experiment, case_of
 from bentpipe.pages.page import contrast, rgb, written
-from bentpipe.stats import Mean
 from bentpipe.sweeps.case import Case
 from bentpipe.truth.writing import read_rows, write_rows
 
 Row = TypeVar("Row")
-STYLE: dict[Any, Any] = {
-    "font.size": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.hashsalt": "bentpipe",
-    "svg.fonttype": "path",
-}
-"""Settings of matplotlib for the figures."""
 CONTRAST = 2.2
 """Least contrast of a line with white. Pale colours are fine as areas and vanish as lines."""
 
@@ -134,10 +125,9 @@ def _key(case: Case) -> Key:
     return Key(str(case.keys["path"]), str(case.keys["cc"]), int(case.keys["seed"]))
 
 
-def shown(known: Mean, digits: int, scale: float = 1.0) -> str:
-    """A mean times `scale`, and the half of its interval unless that rounds to nothing."""
-    text, half = f"{scale * known.mean:.{digits}f}", scale * known.half_width
-    return f"{text} ± {half:.{digits}f}" if known.n > 1 and half >= 0.5 * 10**-digits else text
+def shown(mean: float, half: float, digits: int) -> str:
+    """A mean, and the half of its interval unless that is not known or rounds to nothing."""
+    return f"{mean:.{digits}f} ± {half:.{digits}f}" if half >= 0.5 * 10**-digits else f"{mean:.{digits}f}"
 
 
 def line_colour(colour: str) -> str:

@@ -244,7 +244,7 @@ def _headline(one: Mapping[str, Any]) -> str:
     kind = "native" if one["native"] else "agent"
     state = f"{kind}{pid}" if one["agent"] == "running" else "its agent has ended"
     flows = one.get("flows")
-    count = "" if flows is None else f", {len(flows):,} {'flow' if len(flows) == 1 else 'flows'}"
+    count = "" if flows is None else f", {units.many(len(flows), 'flow')}"
     return f"{one['name']} ({terminal.plain(one['cc'])}): {state}{count}"
 
 

@@ -38,7 +38,7 @@ from bentpipe.measured.quantities import Estimate
 from bentpipe.measured.transfers import SEEKERS, IperfTest, Pausing, Played
 from bentpipe.models import Loss
 from bentpipe.spans import Span, radical_inverse
-from bentpipe.units import PACKET
+from bentpipe.units import PACKET, number
 
 Told = Callable[[str, int, int], None]
 Floats = NDArray[np.float64]
@@ -135,11 +135,8 @@ class Draw:
         """The buffer in bytes."""
         if self.buffer is None:
             return None
-        number, _, unit = self.buffer.partition(" ")
-        bdp = self.rate_bps * self.rtt_s / 8
-        return (
-            float(number) * {"packets": float(PACKET), "bdp": bdp, "bytes": 1.0, "s": self.rate_bps / 8}[unit]
-        )
+        bdp, second = self.rate_bps * self.rtt_s / 8, self.rate_bps / 8
+        return number(self.buffer, {"packets": float(PACKET), "bdp": bdp, "bytes": 1.0, "s": second})
 
 
 @dataclass(frozen=True)

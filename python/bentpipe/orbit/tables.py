@@ -37,7 +37,7 @@ def events(found: Solution) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def summary(found: Solution, step_s: float) -> dict[str, float | int | None]:
+def summary(found: Solution, step_s: float) -> dict[str, Any]:
     """The share of time with a path, its round-trip time in ms, and the number of its changes."""
     frame = found.frame
     lasts = np.append(np.diff(frame["t_s"].to_numpy()), step_s)
@@ -69,10 +69,10 @@ def show_path(found: Solution, step_s: float) -> None:
         f"at least {info['min_elevation_deg']:g} degrees high, from {info['epoch']}"
     )
     share = units.percent(sums["reachable"])
-    again = f" ({_count(sums['outages'], 'outage')})" if sums["outages"] else ""
+    again = f" ({units.many(sums['outages'], 'outage')})" if sums["outages"] else ""
     terminal.line(
-        f"a path in {share} % of the time{again}; {_count(sums['handovers'], 'handover')}, "
-        f"{_count(sums['routes'], 'change')} of the route between"
+        f"a path in {share} % of the time{again}; {units.many(sums['handovers'], 'handover')}, "
+        f"{units.many(sums['routes'], 'change')} of the route between"
     )
     if sums["least"] is not None:
         terminal.line(
@@ -85,13 +85,13 @@ def show_path(found: Solution, step_s: float) -> None:
     columns: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
         ("at\ns", lambda row: f"{row['t_s']:.10g}"),
         ("<what", lambda row: _WORDS[row["what"]]),
-        ("first\nsatellite", lambda row: _cell(row["first_sat"], "d")),
-        ("last\nsatellite", lambda row: _cell(row["last_sat"], "d")),
+        ("first\nsatellite", lambda row: units.cell(row["first_sat"], "d")),
+        ("last\nsatellite", lambda row: units.cell(row["last_sat"], "d")),
         ("<gateway", lambda row: terminal.plain(row["gateway"] or "-")),
-        ("hops", lambda row: _cell(row["hops"], "d")),
-        ("RTT\nms", lambda row: _cell(row["rtt_ms"], ".2f")),
-        ("change\nms", lambda row: _cell(row["step_ms"], "+.2f")),
-        ("without path\ns", lambda row: _cell(row["gap_s"], ".10g")),
+        ("hops", lambda row: units.cell(row["hops"], "d")),
+        ("RTT\nms", lambda row: units.cell(row["rtt_ms"], ".2f")),
+        ("change\nms", lambda row: units.cell(row["step_ms"], "+.2f")),
+        ("without path\ns", lambda row: units.cell(row["gap_s"], ".10g")),
     ]
     if "gateway" not in every.columns:
         del columns[4]
@@ -143,11 +143,3 @@ def _height(row: dict[str, Any]) -> str:
     if row["altitude_km"] is None:
         return f"{row['mean_motion_rev_per_day']:g}/day"
     return f"{row['altitude_km']:g}"
-
-
-def _count(number: float | None, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _cell(value: float | None, form: str) -> str:
-    return "-" if value is None else format(value, form)

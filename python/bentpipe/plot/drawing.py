@@ -87,10 +87,9 @@ def save(fig: Figure, path: str | Path, *, data: bool | str | Path = False) -> P
         if table.width == 0:
             raise _core.ScenarioError(f"{target}: this figure has no table of numbers; write it without data")
         check_numbers(numbers)
-    dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     kind = target.suffix.removeprefix(".")
     with looks.styled():
-        replace(target, lambda work: fig.savefig(work, format=kind, metadata=dates.get(target.suffix, {})))
+        replace(target, lambda work: fig.savefig(work, format=kind, metadata=looks.UNDATED[target.suffix]))
     if numbers is not None:
         replace_frame(numbers, table.select(pl.lit(target.stem).alias("figure"), pl.all().exclude("figure")))
     return target

@@ -194,7 +194,7 @@ def _cells(axes: Axes, found: Many, across: str, up: str, xs: list[Any], ys: lis
 
 
 def _named(value: Any, how: words.Scaled) -> str:
-    return words.number(value * how.factor) if isinstance(value, int | float) else text(str(value))
+    return how.shown(value) if isinstance(value, int | float) else text(str(value))
 
 
 def _write(axes: Axes, grid: Any, norm: Any, many_panels: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -44,6 +44,8 @@ RC: dict[str, Any] = {
 }
 """Matplotlib settings of every figure here, in the type of a two-column paper. They give way to those that a
 user has changed in `matplotlib.rcParams`."""
+UNDATED: Mapping[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
+"""Metadata of the file of a figure by its ending: equal figures give equal files."""
 DASHES = ("-", "--", ":", "-.")
 """Dashes of flows of one algorithm, by turns."""
 
@@ -116,6 +118,14 @@ def styled() -> Iterator[None]:
             yield
     finally:
         _own.reset(token)
+
+
+@contextmanager
+def on_page(settings: Mapping[str, Any] | None = None) -> Iterator[None]:
+    """The look of figures of the documentation: matplotlib's own but for a few of `RC`, and `settings`."""
+    ours = {key: RC[key] for key in ("axes.spines.right", "axes.spines.top", "font.size", "svg.hashsalt")}
+    with mpl.rc_context(cast(Any, {**ours, "svg.fonttype": "path", **(settings or {})})):
+        yield
 
 
 def look(cc: str, label: str | None = None, nth: int = 0) -> dict[str, Any]:

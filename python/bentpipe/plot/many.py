@@ -15,8 +15,9 @@ from bentpipe import _core, measures
 from bentpipe.plot.looks import Turns
 from bentpipe.plot.words import named, valued
 from bentpipe.registry import chooses, unknown
-from bentpipe.result import PARTS, Result
+from bentpipe.result import Result
 from bentpipe.sweeps.engine import Runs
+from bentpipe.sweeps.flows import CLASH, chosen, controlled, counted
 from bentpipe.sweeps.stored import Stored, read
 from bentpipe.sweeps.vary import quantity
 
@@ -29,8 +30,6 @@ A frame has a row per flow and run, as `Runs.flows` and `DIR/flows/*.parquet` ha
 
 SERIES = "algorithm"
 """The column of `Many.flows` that names the line of a flow."""
-_POSITION = "position"
-_CLASH = {"cc": "key.cc"}
 
 
 @dataclass(frozen=True)
@@ -101,6 +100,11 @@ class Many:
         return str(self.links["name"][0]) if self.links.height else "NAME"
 
     @cached_property
+    def tcp(self) -> pl.DataFrame:
+        """The flows with a controller."""
+        return self.flows.filter(pl.col("cc").ne_missing("cbr"))
+
+    @cached_property
     def slowest(self) -> pl.DataFrame:
         """The row of `links` of each run's slowest direction that data crosses."""
         return measures.slowest(self.links)
@@ -138,15 +142,14 @@ def many(given: ManyGiven, *, by: str | None = None, where: Mapping[str, Any] | 
     if by is not None and by not in read.flows.columns:
         raise _core.ScenarioError(unknown("key of the sweep", by, read.keys))
     by = by or next(iter(choosers), None)
-    placed = read.flows.with_columns(pl.int_range(pl.len()).over("run").alias(_POSITION))
-    named_flows = _series(placed, choosers, by)
+    named_flows = _series(read.flows, choosers, by)
     return replace(read, flows=named_flows, keys=[key for key in several if key != by], by=by)
 
 
 def column_of(key: str, keys: Sequence[str]) -> str:
     """The column of a key without its unit: link.sat.delay is link.sat.delay_s."""
-    if key not in keys and _CLASH.get(key) in keys:
-        return _CLASH[key]
+    if key not in keys and CLASH.get(key) in keys:
+        return CLASH[key]
     found = [known for known in keys if known.startswith(f"{key}_") and "." not in known[len(key) :]]
     return found[0] if key not in keys and len(found) == 1 else key
 
@@ -237,14 +240,7 @@ def _made(
     if "seed" not in flows.columns:
         flows = flows.with_columns(seed=pl.lit(1, dtype=pl.UInt64))
     keys = [key for key in flows.columns[: flows.columns.index("run")] if key != "seed"]
-    own = "result_cc" if "result_cc" in flows.columns else "cc"
-    text = pl.col(own).cast(pl.String) if own in flows.columns else pl.lit("")
-    # A key of the same name is kept apart from the result's column; the figure needs that under `cc`.
-    clash = _CLASH if "cc" in keys else {}
-    flows = flows.rename(clash).with_columns(text.alias("cc")) if clash else flows.with_columns(cc=text)
-    keys = [clash.get(key, key) for key in keys]
-    if "half" in flows.columns:  # each flow counts once
-        flows = flows.filter(pl.col("half").fill_null("").is_in(PARTS).not_())
+    flows, keys = counted(flows, keys)
     return Many(flows, links, traces, keys, None, failed, transfers=transfers)
 
 
@@ -288,28 +284,10 @@ def _number(key: str, value: Any) -> float:
 
 def _series(flows: pl.DataFrame, choosers: list[str], by: str | None) -> pl.DataFrame:
     """With the line to which each flow belongs."""
-    if by is None:
-        # Traffic of a constant rate beside TCP has no line, unless there is nothing else.
-        tcp = pl.col("cc") != "cbr" if (flows["cc"] != "cbr").any() else pl.lit(value=True)
-        return flows.with_columns(pl.when(tcp).then("cc").alias(SERIES))
-    text = pl.col(by).cast(pl.String)
-    chooser = by if chooses(by) else next(iter(choosers), None)
-    own = pl.col("cc") != "cbr" if chooser is None else _own(flows, chooser)
+    text = pl.col("cc" if by is None else by).cast(pl.String)
+    chooser = by if by is None or chooses(by) else next(iter(choosers), None)
+    own = controlled() if chooser is None else chosen(chooser)
     return flows.with_columns(pl.when(own).then(text).alias(SERIES))
-
-
-def _own(flows: pl.DataFrame, key: str) -> pl.Expr:
-    """Whether the key chooses a flow's algorithm: those places whose algorithm follows it in all runs."""
-    # A value is "cubic", "simd beta=0.06", "my.py:Mine" or a table.
-    value, own = pl.col(key).cast(pl.String).str.to_lowercase(), pl.col("cc").str.to_lowercase()
-    own = own.str.replace("^python:", "")
-    first = value.str.split(" ").list.first().str.split(":").list.last()
-    table = value.str.starts_with("{") & value.str.contains(pl.concat_str(pl.lit('"'), own), literal=True)
-    same = (first == own) | table
-    follows = flows.group_by(_POSITION).agg(same.all().alias("_same")).filter("_same")[_POSITION]
-    if not follows.len():
-        return pl.lit(value=True)
-    return pl.col(_POSITION).is_in(follows.implode())
 
 
 def _graded(key: str, values: list[Any]) -> dict[str, dict[str, Any]]:

@@ -17,7 +17,6 @@ from bentpipe import _core, measures
 from bentpipe.plot.many import SERIES, Many
 from bentpipe.plot.words import Scaled, scaled
 from bentpipe.registry import chooses, unknown
-from bentpipe.stats import interval
 
 DERIVED = (
     "utilisation", "queueing_p95_s", "share", "jain", "rtt_ratio",
@@ -77,8 +76,7 @@ def _floors(found: Many) -> pl.DataFrame:
     """The flows of TCP with floor_s, the smallest RTT of their place in runs of the same keys."""
     found.need("rtt_min_s")
     keys = [key for key in found.keys if not chooses(key) and "queue" not in key and "loss" not in key]
-    tcp = found.flows.filter(pl.col("cc") != "cbr")
-    return tcp.with_columns(pl.col("rtt_min_s").min().over([*keys, "position"]).alias("floor_s"))
+    return found.tcp.with_columns(pl.col("rtt_min_s").min().over([*keys, "position"]).alias("floor_s"))
 
 
 def rates(found: Many) -> list[float]:
@@ -98,7 +96,7 @@ def several(found: Many, measure: str) -> None:
     Raises:
         ScenarioError: each has one.
     """
-    if (found.flows.filter(pl.col("cc") != "cbr").group_by("run").len()["len"] < 2).all():
+    if (found.tcp.group_by("run").len()["len"] < 2).all():
         raise _core.ScenarioError(
             f"{measure} is of several flows, and each run here has one: add a second [[flow]], "
             'for example with cc = "cubic" and the same path'
@@ -131,9 +129,10 @@ def summary(rows: pl.DataFrame, heads: Sequence[str], measure: str, found: Many)
     made: list[dict[str, Any]] = []
     for point, part in rows.group_by(*heads, maintain_order=True):
         values = part["y"].to_list()
-        most = max(map(rate.get, part["run"])) if rate else measures.measure(measure).most  # type: ignore[type-var]
-        least = 0.0 if min(values) >= 0 else None  # a bound that a value exceeds is none
-        at = interval(values, least=least, most=most if most and most >= max(values) else None)
+        known = measures.measure(measure)
+        if rate:
+            known = replace(known, most=max(map(rate.get, part["run"])))  # type: ignore[type-var]
+        at = known.interval(values)
         low, high = (None if math.isnan(end) else end for end in (at.low, at.high))
         of = {"mean": at.centre, "low": low, "high": high, "n": at.n, "alike": at.alike}
         made.append(dict(zip(heads, point, strict=True)) | of)
@@ -198,15 +197,14 @@ def _of_flows(found: Many, measure: str) -> pl.Expr:
 
 def _together(found: Many, measure: str) -> pl.DataFrame:
     """Columns that describe all TCP flows of a run together."""
-    tcp = found.flows.filter(pl.col("cc") != "cbr")
     several(found, measure)
     if measure == "jain":
-        return tcp.group_by("run", maintain_order=True).agg(y=measures.jain())
+        return measures.of_runs(found.tcp, found.links).select("run", y=measure)
     if measure == "rtt_ratio":
         floor = _floors(found).group_by("run", maintain_order=True)
         return floor.agg(y=pl.col("floor_s").max() / pl.col("floor_s").min())
     whole = pl.col("goodput_bps").sum().over("run")
-    parts = tcp.with_columns(y=pl.when(whole > 0).then(pl.col("goodput_bps") / whole))
+    parts = found.tcp.with_columns(y=pl.when(whole > 0).then(pl.col("goodput_bps") / whole))
     return (
         parts.filter(pl.col(SERIES).is_not_null())
         .group_by("run", SERIES, maintain_order=True)

@@ -274,13 +274,13 @@ def friendliness(
         found, x, "the size of a buffer", _BUFFER.search, "link.{}.queue.limit",
         '["0.25 bdp", "0.5 bdp", "1 bdp", "2 bdp", "4 bdp"]',
     )  # fmt: skip
-    rivals = found.flows.filter(pl.col(SERIES).is_null() & (pl.col("cc") != "cbr"))["cc"].unique().sort()
+    rivals = found.tcp.filter(pl.col(SERIES).is_null())["cc"].unique().sort()
     if not rivals.len() and found.by is not None:
         raise _core.ScenarioError(
             f"{found.by} chooses the algorithm of every flow, so none is a competitor: "
             'add a second [[flow]], for example cc = "cubic"'
         )
-    tcp = found.flows.filter(pl.col("cc") != "cbr")
+    tcp = found.tcp
     if tcp[SERIES].n_unique() == 1 and not rivals.len():
         raise _core.ScenarioError(
             f"every flow is {tcp[SERIES][0]}, so none is a competitor: give one another cc, "

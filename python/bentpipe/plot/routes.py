@@ -10,10 +10,9 @@ import polars as pl
 
 from bentpipe.models import KINDS
 from bentpipe.result import Result
-from bentpipe.units import seconds
+from bentpipe.units import FACTORS, number, quantity
 
 _OPPOSITE = {"forward": "reverse", "reverse": "forward"}
-_BYTES = {"bytes": 1, "kB": 1000, "MB": 1_000_000, "GB": 1_000_000_000}
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,8 @@ def route(result: Result, flow: str) -> Route:
     """The path of a flow by its name."""
     given, half, part = _given(result, flow)
     path = given["path"]
-    if half == "subflow" and (number := int(flow.rpartition("/")[2])) > 1:
-        path = given["subflow"][number - 2]["path"]
+    if half == "subflow" and (place := int(flow.rpartition("/")[2])) > 1:
+        path = given["subflow"][place - 2]["path"]
     there = [(name.partition("/")[0], "reverse" if "/" in name else "forward") for name in path]
     at_server, turned = True, bool(given.get("both_ways")) and part == 1
     if _is_dialogue(given) and part is not None:
@@ -68,7 +67,7 @@ def route(result: Result, flow: str) -> Route:
     if turned:
         there = [(link, _OPPOSITE[way]) for link, way in reversed(there)]
     extra = str(given.get("extra_delay") or "0 s")
-    access = 0.0 if extra.startswith("0 ") or not at_server else 2 * seconds(extra, "extra_delay")
+    access = 2 * quantity("time", extra, "extra_delay") if at_server else 0.0
     payload = size(given.get("mss"))
     over = _recorded(result, there, access) if result.link_trace.height else _nominal(result, there, access)
     sure = result.link_trace.height > 0 or all(_steady(link_keys(result, *way)) for way in there)
@@ -85,16 +84,16 @@ def buffer_packets(result: Result, way: str, packet: float) -> float | None:
     limit = (keys.get("queue") or {}).get("limit")
     if not isinstance(limit, str):
         return None
-    number, _, unit = limit.partition(" ")
-    if unit == "packets":
-        return float(number)
-    if unit in _BYTES:
-        return float(number) * _BYTES[unit] / packet
+    if (packets := number(limit, {"packets": 1.0})) is not None:
+        return packets
+    if (octets := number(limit, FACTORS["size"])) is not None:
+        return octets / packet
+    products = number(limit, {"bdp": 1.0})
     round_trip = _round_trip(result, [(link, direction)])
     rate = _rate(result, link, direction)
-    if unit != "bdp" or round_trip is None or rate is None:
+    if products is None or round_trip is None or rate is None:
         return None
-    return float(number) * rate * round_trip / 8 / packet
+    return products * rate * round_trip / 8 / packet
 
 
 def link_keys(result: Result, link: str, direction: str) -> dict[str, Any]:
@@ -109,10 +108,7 @@ def link_keys(result: Result, link: str, direction: str) -> dict[str, Any]:
 
 def size(value: Any) -> float:
     """A size of a resolved scenario: a number of bytes, or text such as "1448 bytes"."""
-    if isinstance(value, int | float):
-        return float(value)
-    number, _, unit = str(value or "").partition(" ")
-    return float(number) * _BYTES[unit] if unit in _BYTES else 0.0
+    return float(value) if isinstance(value, int | float) else number(str(value), FACTORS["size"]) or 0.0
 
 
 def _is_dialogue(given: dict[str, Any]) -> bool:
@@ -138,10 +134,10 @@ def _given(result: Result, flow: str) -> tuple[dict[str, Any], str | None, int |
     for given in result.scenario["flow"]:
         joined = len(given.get("subflow", ()))
         each = 2 + joined if joined else _parts(given)
-        for number in range(given.get("count", 1) * each):
+        for place in range(given.get("count", 1) * each):
             found = next(names, None)
             if found is not None and found["name"] == row:
-                return given, found["half"], number % each
+                return given, found["half"], place % each
     return result.scenario["flow"][0], None, None
 
 
@@ -195,5 +191,5 @@ def _round_trip(result: Result, there: list[tuple[str, str]]) -> float | None:
             keys = link_keys(result, link, direction)
             if not isinstance(keys.get("delay"), str) or "timeline" in result.scenario["link"][link]:
                 return None
-            total += seconds(keys["delay"], "delay") if not keys["delay"].startswith("0 ") else 0.0
+            total += quantity("time", keys["delay"], "delay")
     return total

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bentpipe.measures import LOG_FROM, MEASURES, key_words, measure
+from bentpipe.measures import LOG_FROM, MEASURES, in_unit, key_words, measure
 from bentpipe.plot.looks import text
 from bentpipe.registry import chooses, style
+from bentpipe.units import short
 
-_SUFFIX = re.compile(r"_(bps2|bps|s|bytes|packets|segments|bdp)$")
+#: Smaller numbers on axes and in headings are written by their power of ten.
+_SMALL = 0.01
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,10 @@ class Scaled:
             return values * self.factor
         return pl.Series([self.names.index(value) for value in values], dtype=pl.Float64)
 
+    def shown(self, value: float) -> str:
+        """A value in this unit."""
+        return short(value * self.factor, powers_below=_SMALL)
+
     @property
     def label(self) -> str:
         """The name with the unit."""
@@ -54,8 +60,7 @@ def scaled(column: str, values: pl.Series) -> Scaled:
     low, high = (float(str(end)) for end in (known.min(), known.max()))
     log = low > 0 and high / low > LOG_FROM and measure(column).most is None
     log = log or ("." in column and low > 0 and _geometric(known))
-    found = _SUFFIX.search(column)
-    unit, factor = _unit(found[1] if found else "", high)
+    _, unit, factor = in_unit(column, high)
     return Scaled(_name(column), unit, factor, log)
 
 
@@ -64,15 +69,7 @@ def valued(key: str, value: Any) -> str:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return text(named(str(value))) if chooses(key) else f"{_name(key)}: {text(str(value))}"
     how = scaled(key, pl.Series([value]))
-    return f"{how.name}: {number(value * how.factor)} {how.unit}".rstrip()
-
-
-def number(value: float) -> str:
-    """Four digits at most, small numbers by their power of ten: 0.25, 1e-5."""
-    if value and abs(value) < 0.01:
-        digits, _, power = f"{value:.3e}".partition("e")
-        return f"{float(digits):g}e{int(power)}"
-    return f"{value:.4g}"
+    return f"{how.name}: {how.shown(value)} {how.unit}".rstrip()
 
 
 def named(algorithm: str) -> str:
@@ -95,17 +92,4 @@ def _geometric(values: pl.Series) -> bool:
 def _name(column: str) -> str:
     if column in MEASURES:
         return MEASURES[column].words
-    stem = _SUFFIX.sub("", column)
-    return text(key_words(stem))
-
-
-def _unit(suffix: str, high: float) -> tuple[str, float]:
-    if suffix == "bps2":
-        return "Mbit/s²", 1e-6
-    if suffix == "bps":
-        return ("kbit/s", 1e-3) if high < 1e6 else ("Mbit/s", 1e-6)
-    if suffix == "s":
-        return ("ms", 1e3) if high < 5 else ("s", 1.0)
-    if suffix == "bytes":
-        return ("kB", 1e-3) if high < 1e7 else ("MB", 1e-6)
-    return {"bdp": ("BDP", 1.0), "": ("", 1.0)}.get(suffix, (suffix, 1.0))
+    return text(key_words(in_unit(column, 0.0)[0]))

@@ -76,8 +76,10 @@ def new_verb(
     if out is not None and out.exists() and not force:
         raise _core.ScenarioError(f"{out} exists; --force replaces it")
     from bentpipe.measured import measured_files, scenario_text
+    from bentpipe.spans import LinkSpec
 
-    if measured and any(value is not None for value in (base, rate, rtt, ber, per, buffer, flows, cc)):
+    spec = LinkSpec(rate, rtt, ber, per, buffer)
+    if measured and (spec.given or any(value is not None for value in (base, flows, cc))):
         raise _core.ScenarioError(
             "--measured estimates the link and goes with --budget, --out and --force alone"
         )
@@ -97,9 +99,7 @@ def new_verb(
         from bentpipe.presets.draft import draft
 
         names = None if cc is None else [name for name in cc.split(",") if name.strip()]
-        content = draft(
-            base=base, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, flows=flows, cc=names
-        )  # fmt: skip
+        content = draft(spec, base=base, flows=flows, cc=names)
     if out is not None:
         replace_text(out, content)
     if json:

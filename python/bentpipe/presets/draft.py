@@ -12,37 +12,31 @@ from bentpipe import _core
 from bentpipe.presets.shipped import text
 from bentpipe.registry import find
 from bentpipe.source import Source, find_file
+from bentpipe.spans import LinkSpec
 from bentpipe.units import seconds, spaced
 
 
 def draft(
+    spec: LinkSpec = LinkSpec(),  # noqa: B008
     *,
     base: str | Path | None = None,
-    rate: str | None = None,
-    rtt: str | None = None,
-    ber: float | None = None,
-    per: float | None = None,
-    buffer: str | None = None,
     flows: int | None = None,
     cc: Sequence[str] | None = None,
 ) -> str:
     """A scenario as text, with comments. `bentpipe run` takes it as it is.
 
     Args:
+        spec: the values of the link in its forward direction; a time line is not among them.
         base: a scenario that comes with the package, or a file. Its text is kept except for given values, and
             files that it names get absolute paths. Without it a link `sat` with the values of `geo`.
-        rate: of the forward direction, "10 Mbit/s".
-        rtt: the round trip without queues, "600 ms"; half of it is the link's delay each way.
-        ber: bit error rate of the forward direction.
-        per: packet error rate of the forward direction.
-        buffer: of the queue, drop-tail: "1 bdp", "432 packets", "1 MB".
         flows: how many connections of each algorithm.
         cc: algorithms, a flow for each.
 
     Raises:
         ScenarioError: a value is wrong, or the base cannot be changed in this way; the message says which.
     """
-    if ber is not None and per is not None:
+    rate, rtt, buffer = spec.rate, spec.rtt, spec.buffer
+    if spec.ber is not None and spec.per is not None:
         raise _core.ScenarioError("--ber and --per say the same thing in two ways; give one of them")
     delay = None if rtt is None else f"{seconds(rtt, '--rtt') / 2 * 1e3:.10g} ms"
     algorithms = None if cc is None else [find(name.strip())["id"] for name in cc]
@@ -50,7 +44,7 @@ def draft(
         "rate": None if rate is None else _quoted(spaced(rate)),
         "delay": None if delay is None else _quoted(delay),
         "queue": None if buffer is None else f'{{ kind = "drop-tail", limit = {_quoted(spaced(buffer))} }}',
-        "loss": _loss(ber, per),
+        "loss": _loss(spec.ber, spec.per),
     }
     if base is None:
         made = _new(given, buffer, flows, algorithms or ["cubic"])

@@ -10,7 +10,7 @@ import polars as pl
 from bentpipe import registry
 from bentpipe.measures import MeasureRow
 from bentpipe.pages import Axis, Curve, Page
-from bentpipe.reports.measures import Means, Parameter, Sample, at_points, interval, means
+from bentpipe.reports.measures import Means, Parameter, Sample, at_points, means
 
 #: Most points of the chart of all runs, and the number up to which each point names its run.
 POINTS, NOTED = 100_000, 20_000
@@ -118,7 +118,7 @@ def _curves(
             if not values:
                 continue
             shift = 0.0 if parameter.numeric else 0.5 * (nth + 0.5) / len(found.algorithms) - 0.25
-            got = interval(values, measure)
+            got = measure.interval(values)
             x.append(place + shift if parameter.spaced else float(value))
             centre.append(got.centre)
             low.append(got.low)

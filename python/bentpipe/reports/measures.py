@@ -15,7 +15,7 @@ from bentpipe import measures, registry, stats
 from bentpipe._core import ScenarioError
 from bentpipe.measures import LOG_FROM, REPORTED, MeasureRow
 from bentpipe.pages import Axis
-from bentpipe.result import PARTS
+from bentpipe.sweeps.flows import chosen, controlled, counted
 from bentpipe.sweeps.stored import Stored
 
 USUAL = ("goodput", "rtt_p95", "loss", "completion", "jain")
@@ -23,10 +23,6 @@ USUAL = ("goodput", "rtt_p95", "loss", "completion", "jain")
 
 #: Most combinations for which the leaders of each are determined.
 POINTS = 2000
-#: The unit behind a column's name, as it is shown, and its factor.
-_UNITS = {"bps": ("Mbit/s", 1e-6), "s": ("s", 1.0), "bdp": ("BDP", 1.0)} | {
-    unit: (unit, 1.0) for unit in ("bytes", "packets", "segments")
-}
 
 
 @dataclass(frozen=True)
@@ -145,7 +141,9 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
         for name, shown in REPORTED.items()
         if (value := measures.of_flows(shown.column, flows)) is not None
     )
-    rows = rows.join(_of_runs(stored, flows), on="run", how="left")
+    whole = measures.of_runs(flows, stored.links)
+    factors = (pl.col(name) * REPORTED[name].factor for name in whole.columns if name != "run")
+    rows = rows.join(whole.with_columns(factors), on="run", how="left")
     point = pl.struct(keys).rank("dense") - 1 if keys else pl.lit(0)
     rows = rows.with_columns(point=point.cast(pl.Int64)).with_columns(
         nth=pl.struct("seed", "run").rank("ordinal").over("algorithm", "point") - 1
@@ -163,6 +161,8 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
     if isinstance(rates, float) and math.isfinite(rates):
         # Flows together are not faster than the slowest link that they cross.
         shown = [replace(one, most=rates) if one.name == "goodput" else one for one in shown]
+    # Rows have the unit of the report.
+    shown = [replace(one, most=one.most and one.most * one.factor, factor=1.0) for one in shown]
     return Sample(rows, list(ids), ids, parameters, shown, rivals)
 
 
@@ -185,7 +185,7 @@ class Means:
     def interval(self, algorithm: str, measure: MeasureRow) -> stats.Interval | None:
         """The mean of an algorithm with its 95 % interval, if it has one."""
         values = self.values.get(algorithm)
-        return interval(values, measure) if values else None
+        return measure.interval(values) if values else None
 
     @property
     def random(self) -> bool:
@@ -198,17 +198,6 @@ class Means:
         if not self.shared or len(ranked) < 2 or min(map(len, ranked.values())) < 2:
             return []
         return stats.groups(ranked, highest_first=measure.better == "more", paired=self.paired)
-
-
-def interval(values: Sequence[float], measure: MeasureRow) -> stats.Interval:
-    """The mean of runs with its 95 % interval, within the range of the measure."""
-    most = None if measure.most is None else measure.most * measure.factor
-    if most is not None:
-        # Sums in floating point exceed 1 by 1e-16.
-        values = [min(value, most) if value < most * (1 + 1e-12) else value for value in values]
-        if max(values) > most:
-            most = None
-    return stats.interval(values, least=0.0, most=most)
 
 
 def means(found: Sample, measure: MeasureRow, rows: pl.DataFrame | None = None) -> Means:
@@ -281,16 +270,6 @@ def leads(found: Sample, measure: MeasureRow) -> dict[str, int]:
     return counted
 
 
-def _of_runs(stored: Stored, flows: pl.DataFrame) -> pl.DataFrame:
-    """A row for each run with the measures of all its flows together and of its links."""
-    several = pl.when(pl.len() > 1)
-    runs = flows.group_by("run", maintain_order=True).agg(jain=several.then(measures.jain()))
-    if "utilisation" not in stored.links.columns:
-        return runs
-    links = measures.bottleneck(stored.links)
-    return runs.join(links.select("run", pl.col("utilisation") * 100), on="run", how="left")
-
-
 def labelled(stored: Stored) -> pl.DataFrame:
     """The flows with `algorithm`, their name in a legend, `id`, the algorithm's name, and `rival`.
 
@@ -298,27 +277,21 @@ def labelled(stored: Stored) -> pl.DataFrame:
     and called "Reno beside CUBIC". For a relayed flow the second half counts: its delivery is that of the
     whole.
     """
-    flows = stored.flows
-    if "half" in flows.columns:
-        flows = flows.filter(pl.col("half").cast(pl.String).fill_null("").is_in(PARTS).not_())
-    own = "result_cc" if "result_cc" in flows.columns else "cc"
-    steady = flows[own].cast(pl.String).eq_missing("cbr")
-    if not steady.all():  # Traffic without a controller is not an algorithm.
-        flows = flows.filter(~steady)
-    cc = pl.col(own).cast(pl.String).fill_null("-")
+    flows, keys = counted(stored.flows, stored.keys)
+    flows = flows.filter(controlled())
+    cc = pl.col("cc").fill_null("-")
     if stored.apart:
         named = pl.concat_str([_called(cc), pl.col("directory")], separator=" in ")
         return flows.with_columns(algorithm=named, id=cc, rival=pl.lit(value=False))
-    choosing = [key for key in stored.keys if registry.chooses(key)]
+    choosing = [key for key in keys if registry.chooses(key)]
     if not choosing:
         return flows.with_columns(algorithm=_called(cc), id=cc, rival=pl.lit(value=False))
     # A value may carry parameters: {name = "cubic", hystart = true}.
     given = [pl.col(key).cast(pl.String).fill_null("-") for key in choosing]
-    chosen = pl.concat_str([_called(value) for value in given], separator=" and ")
-    plain = cc.str.replace("^python:", "")
-    varied = pl.any_horizontal([value.str.contains(plain, literal=True) for value in given])
-    beside = pl.concat_str([_called(cc), chosen], separator=" beside ")
-    alone = chosen if len(choosing) == 1 else pl.concat_str([_called(cc), chosen], separator=" of ")
+    value = pl.concat_str([_called(value) for value in given], separator=" and ")
+    varied = pl.any_horizontal([chosen(key) for key in choosing])
+    beside = pl.concat_str([_called(cc), value], separator=" beside ")
+    alone = value if len(choosing) == 1 else pl.concat_str([_called(cc), value], separator=" of ")
     return flows.with_columns(algorithm=pl.when(varied).then(alone).otherwise(beside), id=cc, rival=~varied)
 
 
@@ -339,12 +312,7 @@ def _parameter(flows: pl.DataFrame, key: str) -> Parameter | None:
     values = column.unique().drop_nulls()
     if column.n_unique() < 2:
         return None
-    stem, _, unit = key.rpartition("_")
     if not column.dtype.is_numeric() or column.null_count():
         return Parameter(key, key, "", 1.0, list(dict.fromkeys(column.cast(pl.String).fill_null("-"))))
-    shown, factor = _UNITS.get(unit, ("", 1.0)) if stem else ("", 1.0)
-    if shown == "s" and float(str(values.max())) < 5:
-        shown, factor = "ms", 1e3
-    return Parameter(
-        key, stem if shown else key, shown, factor, [float(value) * factor for value in values.sort()]
-    )
+    name, unit, factor = measures.in_unit(key, float(str(values.max())))
+    return Parameter(key, name, unit, factor, [float(value) * factor for value in values.sort()])

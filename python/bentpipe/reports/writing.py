@@ -15,10 +15,11 @@ from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet
 from bentpipe.pages.latex import booktabs
 from bentpipe.pages.prose import with_snippets
 from bentpipe.reports import curves
-from bentpipe.reports.measures import Means, Parameter, Sample, interval, leads, means, sample
+from bentpipe.reports.measures import Means, Parameter, Sample, leads, means, sample
 from bentpipe.reports.time import over_time
 from bentpipe.sweeps import dataset
 from bentpipe.sweeps.stored import Stored
+from bentpipe.units import many
 
 #: Most rows of a table; further rows are in the data files.
 ROWS = 200
@@ -43,13 +44,13 @@ def build(stored: Stored, measures: Sequence[str] = (), opened: Sequence[tuple[s
     runs = stored.flows["run"].n_unique() if stored.flows.height else 0
     page = Page(
         _title(stored) or f"Runs of {names}",
-        lead=f"{_many(runs + stored.failed.height, 'run')} in {names}.",
+        lead=f"{many(runs + stored.failed.height, 'run')} in {names}.",
         foot=f"Written by bentpipe {_core.__version__}.",
     )
     if stored.failed.height:
         one = stored.failed.height == 1
         page.banner(
-            Badge(f"{_many(stored.failed.height, 'run')} failed", "bad"),
+            Badge(f"{many(stored.failed.height, 'run')} failed", "bad"),
             f" and {'is' if one else 'are'} in no number below; see ",
             Hyperlink("the list", "#failed-runs"),
             ".",
@@ -87,10 +88,6 @@ def _title(stored: Stored) -> str:
         str(part.get("title") or (part.get("scenario") or {}).get("title") or "") for part in stored.parts
     }
     return titles.pop() if len(titles) == 1 else ""
-
-
-def _many(n: int, what: str) -> str:
-    return f"{n:,} {what}" + ("" if n == 1 else "s")
 
 
 def _summary(page: Page, found: Sample) -> None:
@@ -399,7 +396,7 @@ def _shown(values: Sequence[float | None], measure: MeasureRow) -> str:
     if not there:
         return "-"
     short = f" (of {len(values)})" if len(there) < len(values) else ""
-    return stats.shown(interval(there, measure)) + short
+    return measure.shown(there) + short
 
 
 def _few(words: Sequence[str]) -> str:

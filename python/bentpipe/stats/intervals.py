@@ -16,6 +16,7 @@ from bentpipe.stats.sample import (
     spread_of,
     standard_error,
 )
+from bentpipe.units import exponent
 
 Centre = Literal["mean", "median"]
 Method = Literal["t", "bootstrap"]
@@ -39,6 +40,20 @@ class Interval(NamedTuple):
     high: float
     n: int
     alike: bool
+
+    def times(self, factor: float) -> Interval:
+        """The same in another unit."""
+        return self._replace(centre=factor * self.centre, low=factor * self.low, high=factor * self.high)
+
+    @property
+    def arms(self) -> tuple[float, float]:
+        """How far the interval reaches below the centre and above it."""
+        return self.centre - self.low, self.high - self.centre
+
+    @property
+    def half_width(self) -> float:
+        """The longer arm: half of an interval by t that does not end at the possible range."""
+        return max(self.arms)
 
 
 def interval(
@@ -122,8 +137,8 @@ def shown(found: Interval) -> str:
         return f"{_three_digits(found.centre)} (one run)"
     if found.alike:
         return f"{_three_digits(found.centre)} (all runs alike)"
-    below, above = found.centre - found.low, found.high - found.centre
-    half = max(below, above)
+    below, above = found.arms
+    half = found.half_width
     decimals = _decimals(half)
     centre, width, low, high = (f"{v:.{decimals}f}" for v in (found.centre, half, found.low, found.high))
     if abs(above - below) <= 0.05 * half:
@@ -184,7 +199,7 @@ def _clipped(end: float, least: float | None, most: float | None) -> float:
 def _three_digits(v: float) -> str:
     if v == 0:
         return "0"
-    return f"{v:.{max(0, 2 - _exponent(v))}f}"
+    return f"{v:.{max(0, 2 - exponent(v))}f}"
 
 
 def _decimals(half: float) -> int:
@@ -192,9 +207,5 @@ def _decimals(half: float) -> int:
     if half == 0:
         return 2
     rounded = float(f"{half:.1e}")
-    exponent = _exponent(rounded)
-    return max(0, (1 if rounded < 1.95 * 10**exponent else 0) - exponent)
-
-
-def _exponent(v: float) -> int:
-    return math.floor(math.log10(abs(v)))
+    power = exponent(rounded)
+    return max(0, (1 if rounded < 1.95 * 10**power else 0) - power)

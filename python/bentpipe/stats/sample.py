@@ -1,10 +1,9 @@
-"""The values of a quantity, one of each run or flow: their common properties, mean and fairness."""
+"""The values of a quantity, one of each run or flow: their common properties, and fairness."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
 
 #: Values whose range is at most this share of the largest of them are alike. Sums of floating-point numbers
 #: differ by 1e-16 to 1e-12 of their size when the runs are the same. A difference that means something in a
@@ -60,56 +59,6 @@ def quantile_of_t(n: int, confidence: float) -> float:
     from scipy.special import stdtrit  # a quarter of the time that scipy.stats takes to load
 
     return float(stdtrit(n - 1, (1 + confidence) / 2))
-
-
-class Mean(NamedTuple):
-    """A sample mean with the half-width of its confidence interval, the sample's size, the possible range.
-
-    No end of the interval lies beyond that range. The half-width is that of the interval without it.
-    """
-
-    mean: float
-    half_width: float
-    n: int
-    least: float = -math.inf
-    most: float = math.inf
-
-    @property
-    def low(self) -> float:
-        """Lower end of the interval."""
-        return max(self.mean - self.half_width, self.least)
-
-    @property
-    def high(self) -> float:
-        """Upper end of the interval."""
-        return min(self.mean + self.half_width, self.most)
-
-    @property
-    def arms(self) -> tuple[float, float]:
-        """How far the interval reaches below the mean and above it."""
-        return self.mean - self.low, self.high - self.mean
-
-
-def mean(values: Iterable[float], confidence: float = 0.95) -> Mean:
-    """The mean and its confidence interval by Student's t distribution with n - 1 degrees of freedom.
-
-    The values must be independent, one per seed. The half-width of a single value is NaN: one run says
-    nothing about how runs differ. Values that are alike up to floating-point dust have a half-width of 0.
-    `interval` is the longer form, with bounds and medians.
-
-    Raises:
-        ValueError: there are no values, or `confidence` is not between 0 and 1.
-    """
-    sample = [float(v) for v in values]
-    if not sample:
-        raise ValueError("the mean of no values is not defined")
-    check_confidence(confidence)
-    n, centre = len(sample), centre_of(sample)
-    if n == 1:
-        return Mean(centre, math.nan, 1)
-    if spread_of(sample, size_of(sample)) == 0:
-        return Mean(centre, 0.0, n)
-    return Mean(centre, quantile_of_t(n, confidence) * standard_error(sample), n)
 
 
 def jain(shares: Iterable[float]) -> float:

@@ -114,12 +114,12 @@ def tried(claim: Claim, sensitivity: Sensitivity) -> list[list[str]]:
         found = {name: c for name, c in values.items() if c is not None}
         if check.holds or not check.counted or not found:
             continue
-        means = [c.measured.mean for c in found.values()]
+        means = [c.measured.centre for c in found.values()]
         met = [name for name, c in found.items() if c.holds]
         some = "; ".join(sensitivity.choices[n] for n in met[:NAMED]) or "none"
         more = f" and {len(met) - NAMED} more" if len(met) > NAMED else ""
         span = plain(means[0]) if len(means) == 1 else f"{plain(min(means))} to {plain(max(means))}"
-        here = plain(check.measured.mean)
+        here = plain(check.measured.centre)
         rows.append([check.what, shown(check.paper), here, f"{span} ({_choices(len(means))})", some + more])
     return rows
 

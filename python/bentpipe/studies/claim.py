@@ -15,7 +15,6 @@ The verdict follows from the checks alone:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -24,7 +23,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from bentpipe.stats import Mean, mean
+from bentpipe import stats
 from bentpipe.studies.text import Block, Text, as_json
 from bentpipe.toml_tables import beside
 
@@ -93,7 +92,7 @@ class Cause(StrEnum):
     OURS = "ours: no cause found"
 
 
-def interval(samples: Iterable[float], *, signed: bool = False, most: float = math.inf) -> Mean:
+def interval(samples: Iterable[float], *, signed: bool = False, most: float | None = None) -> stats.Interval:
     """The mean of one value per seed with its 95 % confidence interval, within the possible range.
 
     Args:
@@ -107,10 +106,9 @@ def interval(samples: Iterable[float], *, signed: bool = False, most: float = ma
     values = [float(x) for x in samples]
     if len(values) < 2:
         raise ValueError("a confidence interval needs at least two seeds")
-    if not all(math.isfinite(x) for x in values):
-        raise ValueError("a measured value is not finite")
-    least = -math.inf if signed or min(values) < 0 else 0.0
-    return mean(values)._replace(least=least, most=max(most, *values))  # rounded values exceed it by dust
+    least = None if signed or min(values) < 0 else 0.0
+    # Rounded values exceed it by dust.
+    return stats.interval(values, least=least, most=None if most is None else max(most, *values))
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ class Check:
     what: str
     kind: Literal["number", "trend"]
     paper: str | float
-    measured: Mean
+    measured: stats.Interval
     unit: str
     holds: bool
     rule: str
@@ -168,7 +166,7 @@ class Check:
             "what": self.what,
             "kind": self.kind,
             "paper": self.paper,
-            "measured": self.measured.mean,
+            "measured": self.measured.centre,
             "ci95": [self.measured.low, self.measured.high],
             "n": self.measured.n,
             "unit": self.unit,
@@ -189,7 +187,7 @@ def number(
     unit: str = "",
     within: float | None = None,
     one_run: bool = False,
-    most: float = math.inf,
+    most: float | None = None,
 ) -> Check:
     """The mean of ``samples`` is the printed ``paper`` within 20 %, or ``within`` (absolute) if given.
 
@@ -197,11 +195,11 @@ def number(
     ``most`` is the largest possible value, 100 for a share in per cent; a number of per cent without it may
     be a difference, and have any sign.
     """
-    got = interval(samples, signed=paper < 0 or (unit == "%" and math.isinf(most)), most=most)
+    got = interval(samples, signed=paper < 0 or (unit == "%" and most is None), most=most)
     margin = RELATIVE_TOLERANCE * abs(paper) if within is None else within
     rule = f"within {RELATIVE_TOLERANCE:.0%}" if within is None else f"within {within:g}"
     remark = f"the paper prints one run; ours give {spread(samples, unit)}" if one_run else ""
-    return Check(what, "number", paper, got, unit, abs(got.mean - paper) <= margin, rule, remark=remark)
+    return Check(what, "number", paper, got, unit, abs(got.centre - paper) <= margin, rule, remark=remark)
 
 
 def spread(samples: Iterable[float], unit: str = "") -> str:
@@ -230,7 +228,7 @@ Values = Sequence[float] | float
 def above(what: str, upper: Values, lower: Values, *, unit: str = "", paper: str = "> 0") -> Check:
     """``upper`` exceeds ``lower``: the 95 % interval of the difference, paired by seed, lies above zero."""
     got = interval(np.asarray(upper, dtype=float) - np.asarray(lower, dtype=float), signed=True)
-    few = bool(got.low <= 0 < got.mean)
+    few = bool(got.low <= 0 < got.centre)
     return Check(what, "trend", paper, got, unit, bool(got.low > 0), "interval above 0", few_seeds=few)
 
 
@@ -254,13 +252,14 @@ def alike(what: str, groups: Mapping[str, Sequence[float]]) -> Check:
         raise ValueError(f"{what}: a ratio needs positive means")
     ratio = interval(np.asarray(groups[largest], dtype=float) / means[smallest])
     label = f"{what}: {largest} / {smallest}"
-    return Check(label, "trend", "about 1", ratio, "", ratio.mean <= ALIKE_RATIO, f"at most {ALIKE_RATIO:g}")
+    holds = ratio.centre <= ALIKE_RATIO
+    return Check(label, "trend", "about 1", ratio, "", holds, f"at most {ALIKE_RATIO:g}")
 
 
 def near(what: str, one: Sequence[float], other: Values, within: float, *, unit: str = "") -> Check:
     """The means differ by at most ``within`` (absolute); the difference is paired by seed."""
     got = interval(np.asarray(one, dtype=float) - np.asarray(other, dtype=float), signed=True)
-    return Check(what, "trend", "about 0", got, unit, abs(got.mean) <= within, f"within {within:g}")
+    return Check(what, "trend", "about 0", got, unit, abs(got.centre) <= within, f"within {within:g}")
 
 
 def ratio_at_least(what: str, top: Sequence[float], bottom: Values, bound: float) -> Check:
@@ -271,13 +270,13 @@ def ratio_at_least(what: str, top: Sequence[float], bottom: Values, bound: float
 def at_least(what: str, samples: Iterable[float], bound: float, *, paper: str = "") -> Check:
     """The mean is at least ``bound``; ``paper`` is the paper's word for it, if it has one."""
     got, rule = interval(samples, signed=True), f"at least {bound:g}"
-    return Check(what, "trend", paper or rule, got, "", got.mean >= bound, rule)
+    return Check(what, "trend", paper or rule, got, "", got.centre >= bound, rule)
 
 
 def at_most(what: str, samples: Sequence[float], bound: float, *, paper: str = "") -> Check:
     """The mean is at most ``bound``; ``paper`` as in `at_least`."""
     got, rule = interval(samples, signed=True), f"at most {bound:g}"
-    return Check(what, "trend", paper or rule, got, "", got.mean <= bound, rule)
+    return Check(what, "trend", paper or rule, got, "", got.centre <= bound, rule)
 
 
 def verdict(checks: Sequence[Check]) -> Verdict:
@@ -375,7 +374,7 @@ class Claim:
             "id": self.id,
             "title": self.title,
             "paper": head.printed(),
-            "measured": head.measured.mean,
+            "measured": head.measured.centre,
             "ci95": [head.measured.low, head.measured.high],
             "verdict": str(self.verdict),
             "cause": None if self.cause is None else str(self.cause),

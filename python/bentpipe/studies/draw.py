@@ -33,12 +33,10 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
-    from bentpipe.stats import Mean
+    from bentpipe.stats import Interval
 
 #: Settings of matplotlib.
-STYLE: Any = beside(__file__, "draw.toml")
-#: Metadata by the ending of a file, without the date.
-METADATA: Mapping[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
+STYLE: Any = looks.RC | beside(__file__, "draw.toml")
 
 
 @contextmanager
@@ -107,13 +105,13 @@ def save(fig: Figure, stem: Path) -> list[Path]:
     with styled():
         fig.draw_without_rendering()
         fig.set_layout_engine(None)
-    return [save_as(fig, stem.with_suffix(kind)) for kind in METADATA]
+    return [save_as(fig, stem.with_suffix(kind)) for kind in looks.UNDATED]
 
 
 def save_as(fig: Figure, path: Path) -> Path:
     """Write one file of the kind that its name ends with: .pdf, .svg or .png."""
     with styled():
-        fig.savefig(path, dpi=300, metadata=METADATA[path.suffix])
+        fig.savefig(path, dpi=300, metadata=looks.UNDATED[path.suffix])
     if path.suffix == ".svg":
         path.write_text(_short(path.read_text(encoding="utf-8")), encoding="utf-8")
     return path
@@ -137,18 +135,18 @@ def look(cc: str, size: float = 3.5, label: str | None = None) -> dict[str, Any]
     }
 
 
-def row(keys: Mapping[str, object], got: Mean, **more: object) -> dict[str, object]:
+def row(keys: Mapping[str, object], got: Interval, **more: object) -> dict[str, object]:
     """A row of a figure's data: keys, then mean, ends of the interval and number of seeds."""
-    return {**keys, "mean": got.mean, "low": got.low, "high": got.high, "seeds": got.n, **more}
+    return {**keys, "mean": got.centre, "low": got.low, "high": got.high, "seeds": got.n, **more}
 
 
-def curve(axes: Axes, x: Sequence[float], got: Sequence[Mean], **options: Any) -> None:
+def curve(axes: Axes, x: Sequence[float], got: Sequence[Interval], **options: Any) -> None:
     """Means joined by a line, with their intervals."""
     ends = {"elinewidth": 0.8, "capsize": 2, "capthick": 0.8}
-    axes.errorbar(x, [m.mean for m in got], yerr=_arms(got), **(ends | options))
+    axes.errorbar(x, [m.centre for m in got], yerr=_arms(got), **(ends | options))
 
 
-def _arms(got: Sequence[Mean]) -> Any:
+def _arms(got: Sequence[Interval]) -> Any:
     """The bars of intervals: below the means, and above them."""
     return np.array([mean.arms for mean in got]).T
 
@@ -156,7 +154,7 @@ def _arms(got: Sequence[Mean]) -> Any:
 def family(
     axes: Axes,
     x: tuple[str, Sequence[float]],
-    got: Mapping[str, Sequence[Mean]],
+    got: Mapping[str, Sequence[Interval]],
     looks: Mapping[str, dict[str, Any]],
     apart: float = 0,
     **options: Any,
@@ -181,11 +179,11 @@ def family(
 
 
 def bars(
-    axes: Axes, at: Sequence[float], got: Sequence[Mean], width: float, cap: float = 2, **options: Any
+    axes: Axes, at: Sequence[float], got: Sequence[Interval], width: float, cap: float = 2, **options: Any
 ) -> None:
     """Bars of one look, each a mean with its interval."""
     line = {"elinewidth": 0.8, "capsize": cap, "capthick": 0.8, "ecolor": "black"}
-    axes.bar(at, [m.mean for m in got], width, yerr=_arms(got), error_kw=line, **options)
+    axes.bar(at, [m.centre for m in got], width, yerr=_arms(got), error_kw=line, **options)
 
 
 def hatched(cc: str) -> dict[str, Any]:

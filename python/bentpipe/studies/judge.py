@@ -79,7 +79,7 @@ class Sensitivity:
         """The measured mean of one check of `claim`; None if it was not run."""
         found, base = self.claim(variant, claim_id), self.claim(BASE, claim_id)
         same = found.counterpart(base, check) if found and base else None
-        return None if same is None else same.measured.mean
+        return None if same is None else same.measured.centre
 
     def partly(self, claim_id: str) -> dict[str, Claim]:
         """The claim under each variant that touches it, with the checks that were run under it."""
@@ -116,7 +116,7 @@ class Sensitivity:
                     "verdict": str(claim.verdict),
                     "check": check.what,
                     "paper": str(check.paper),
-                    "mean": check.measured.mean,
+                    "mean": check.measured.centre,
                     "low": check.measured.low,
                     "high": check.measured.high,
                     "holds": check.holds,

@@ -11,10 +11,11 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet, Tone
-from bentpipe.stats import Mean
+from bentpipe.stats import Interval
 from bentpipe.studies.claim import COUNTED, RULE, TRIED, Claim, Verdict
 from bentpipe.studies.study import Outcome, Report, Section, Study, StudyPlan, Tally
 from bentpipe.studies.text import Block, Items, sentences
+from bentpipe.units import exponent
 from bentpipe.web.link import links
 
 #: The colour of each verdict's badge.
@@ -33,7 +34,7 @@ def plain(value: float) -> str:
     """A number for reading: three significant digits, no exponent for ordinary sizes."""
     if not math.isfinite(value):
         return "-"
-    return _fixed(value, max(0, 2 - _exponent(value)))
+    return _fixed(value, max(0, 2 - exponent(value)))
 
 
 def shown(value: str | float) -> str:
@@ -41,13 +42,13 @@ def shown(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def interval(value: Mean) -> str:
+def interval(value: Interval) -> str:
     """``"2.31 [2.20, 2.42]"``, with as many decimals as the width of the interval allows."""
     d = _decimals(value)
-    return f"{_fixed(value.mean, d)} [{_fixed(value.low, d)}, {_fixed(value.high, d)}]"
+    return f"{_fixed(value.centre, d)} [{_fixed(value.low, d)}, {_fixed(value.high, d)}]"
 
 
-def plus_minus(value: Mean) -> str:
+def plus_minus(value: Interval) -> str:
     """``"2.31 ± 0.11"``, with as many decimals as the width of the interval allows.
 
     Where the interval ends at the possible range, it is written with its ends.
@@ -55,22 +56,18 @@ def plus_minus(value: Mean) -> str:
     if min(value.arms) < value.half_width * (1 - 1e-9):
         return interval(value)
     d = _decimals(value)
-    return f"{_fixed(value.mean, d)} ± {_fixed(value.half_width, d)}"
+    return f"{_fixed(value.centre, d)} ± {_fixed(value.half_width, d)}"
 
 
-def _exponent(value: float) -> int:
-    return math.floor(math.log10(abs(value))) if value else 0
-
-
-def _decimals(value: Mean) -> int:
+def _decimals(value: Interval) -> int:
     """Two digits of the half-width, at most five digits of the mean and four decimals.
 
     None where every seed gave the same whole number.
     """
-    if value.half_width == 0 and value.mean == round(value.mean):
+    if value.half_width == 0 and value.centre == round(value.centre):
         return 0
-    wanted = 1 - _exponent(value.half_width) if value.half_width > 0 else 4
-    return max(0, min(wanted, 4 - _exponent(value.mean), 4))
+    wanted = 1 - exponent(value.half_width) if value.half_width > 0 else 4
+    return max(0, min(wanted, 4 - exponent(value.centre), 4))
 
 
 def _fixed(value: float, decimals: int) -> str:
@@ -108,7 +105,7 @@ def values(check: Mapping[str, Any]) -> tuple[str, str]:
     """The paper's statement and the measured value of a check as ``claims.json`` has it, with their unit."""
     unit, middle, paper = f" {check['unit']}".rstrip(), check["measured"], check["paper"]
     low, high = check["ci95"]
-    got = Mean(middle, max(middle - low, high - middle), check["n"], low, high)
+    got = Interval(middle, low, high, check["n"], low == high)
     said = paper if isinstance(paper, str) else f"{paper:g}{unit}"
     return said, interval(got) + unit
 

@@ -118,8 +118,7 @@ def _seeds(text: str | None) -> int | list[int] | None:
 def _planned(plan: Plan, shard: str | None, until_ci: str | None, most: int) -> str:
     count = len(plan.seeds)
     if until_ci is None:
-        seeds = f"{count} seed{'s' * (count != 1)}"
-        runs = f"{len(plan):,} run{'s' * (len(plan) != 1)}"
+        seeds, runs = units.many(count, "seed"), units.many(len(plan), "run")
         part = "" if shard is None else f"; of them part {shard}"
         one = "" if plan.axes else "; nothing varies, as there is no [vary] and no --vary KEY=VALUES"
         return f"{runs}: {plan.in_words()} x {seeds}{part}{one}"

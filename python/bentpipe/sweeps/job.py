@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import stats
+from bentpipe import stats, units
 from bentpipe._core import ScenarioError
 from bentpipe.progress import State
 from bentpipe.result import each_once
@@ -231,12 +231,8 @@ def relative(text: str) -> float:
     Raises:
         ScenarioError: it is not a share between 0 and 1.
     """
-    number = text.strip()
-    try:
-        value = float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < 1:
+    value = units.share(text)
+    if value is None or not 0 < value < 1:
         raise ScenarioError(f"--until-ci {text}: write a share of the mean, for example 2%")
     return value
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from bentpipe._core import ScenarioError, key_parts
 from bentpipe.sweeps.case import Key
-from bentpipe.units import TABLES
+from bentpipe.units import TABLES, spaced
 
 #: Values of an axis that a message names.
 _SHOWN = 8
@@ -258,20 +258,18 @@ def quantity(text: Any) -> tuple[Fraction, str] | None:
     """The number and the unit of "10 Mbit/s" and the like, in bit/s, s or bytes; None for other text."""
     if not isinstance(text, str):
         return None
-    text = text.strip()
-    at = len(text)
-    while at and (text[at - 1].isalpha() or text[at - 1] == "/"):
-        at -= 1
-    if text[at:] not in UNITS:
+    number, _, written = spaced(text).partition(" ")
+    if written not in UNITS:
         return None
-    unit, factor = UNITS[text[at:]]
-    number = text[:at].strip()
+    unit, factor = UNITS[written]
     try:
-        if not number or "/" in number or not 1e-30 < abs(float(number)) < 1e30 and float(number) != 0:
-            return None
-        return Fraction(number) * factor, unit
+        size = abs(float(number))
     except ValueError:
         return None
+    # A fraction of "1e-999999" would take hours.
+    if size == 0:
+        return Fraction(0), unit
+    return (Fraction(number) * factor, unit) if 1e-30 < size < 1e30 else None
 
 
 def ends(given: Sequence[Any], where: str, hint: str = "") -> tuple[Fraction, Fraction, str]:

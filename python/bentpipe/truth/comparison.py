@@ -13,6 +13,7 @@ import numpy as np
 
 from bentpipe import terminal
 from bentpipe.truth.side import Column
+from bentpipe.units import in_percent
 
 GOODPUT, RTT, RETRANSMITTED, CURVE = "goodput", "rtt", "retransmitted", "curve"
 STANDARD_ERRORS = 3.0
@@ -137,14 +138,9 @@ def verdict(table_rows: Sequence[dict[str, Any]], name: str) -> Errors:
 LABELS = {GOODPUT: "goodput", RTT: "mean RTT", RETRANSMITTED: "retransmissions"}
 
 
-def percent(share: float, digits: int = 1) -> str:
-    """A share in percent."""
-    return f"{100 * share:.{digits}f} %"
-
-
-def signed(share: float) -> str:
+def signed(error: float) -> str:
     """An error in percent, with its sign."""
-    return f"{100 * share:+.1f} %"
+    return in_percent(error, "+.1f")
 
 
 def link_of(row: dict[str, Any]) -> str:
@@ -176,10 +172,10 @@ def show_truth(table: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) 
             _marked(row, GOODPUT),
             f"{row['rtt_real'] * 1e3:.1f}",
             _marked(row, RTT),
-            percent(row["retransmitted_real"], 2),
+            in_percent(row["retransmitted_real"], ".2f"),
             _marked(row, RETRANSMITTED),
-            signed(row["cwnd_error"]),
-            "" if row["curve"] is None else percent(row["curve"], 0),
+            in_percent(row["cwnd_error"], "+.1f"),
+            "" if row["curve"] is None else in_percent(row["curve"], ".0f"),
         ]
         for row in table
     ]
@@ -189,9 +185,9 @@ def show_truth(table: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) 
     for name, label in LABELS.items():
         said = verdict(table, name)
         if said.rows:
-            worst = f"worst {percent(said.worst)}" if said.where else "none that counts"
+            worst = f"worst {in_percent(said.worst)}" if said.where else "none that counts"
             where = f" ({said.where['sender']}, {link_of(said.where)})" if said.where else ""
-            terminal.line(f"{label}: median error {percent(said.median)}, {worst}{where}")
+            terminal.line(f"{label}: median error {in_percent(said.median)}, {worst}{where}")
     late = sum(not row["kept_time"] for row in rows)
     if late:
         terminal.warn([f"{late} of {len(rows)} transfers were made by an emulation that did not keep time"])
@@ -199,4 +195,4 @@ def show_truth(table: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) 
 
 def _marked(row: dict[str, Any], name: str) -> str:
     star = "*" if row["seeds"] > 1 and row[f"{name}_counts"] else ""
-    return signed(row[f"{name}_error"]) + star
+    return in_percent(row[f"{name}_error"], "+.1f") + star

@@ -9,8 +9,9 @@ from typing import Any
 
 import bentpipe as bp
 from bentpipe import terminal
-from bentpipe.truth.comparison import grouped, percent, signed
+from bentpipe.truth.comparison import grouped, signed
 from bentpipe.truth.paused import PausedCell
+from bentpipe.units import in_percent
 
 WITHIN = 0.15
 """An error beyond this is an exception."""
@@ -147,9 +148,9 @@ def summary(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]
     body = []
     for label, group in groups:
         said = verdict(group)
-        worst = f"{percent(said.worst)} ({said.where})" if said.where else "none"
-        body.append([label, percent(said.median), worst, f"{said.beyond} of {said.positions}"])
-    return ["<of", "median error", "<largest that counts", f"above {percent(WITHIN, 0)}"], body
+        worst = f"{in_percent(said.worst)} ({said.where})" if said.where else "none"
+        body.append([label, in_percent(said.median), worst, f"{said.beyond} of {said.positions}"])
+    return ["<of", "median error", "<largest that counts", f"above {in_percent(WITHIN, '.0f')}"], body
 
 
 def exceptions(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
@@ -189,7 +190,7 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     last = shown[-1] if shown else "none complete"
     lacks = f", {row['incomplete']} incomplete" if row["incomplete"] else ""
     first = [*shown[: len(SHOWN)], *[""] * (len(SHOWN) - len(shown))]
-    return [*first, last + lacks, percent(row["spread"])]
+    return [*first, last + lacks, in_percent(row["spread"])]
 
 
 def _numbers(numbers: Sequence[int]) -> str:

@@ -26,7 +26,7 @@ import loss_rules
 from response_curves import CURVES, LOSS_RATES, Curve
 
 import bentpipe as bp
-from bentpipe.stats import Mean, mean
+from bentpipe.stats import Interval, interval
 
 DOCS = Path(__file__).parents[3] / "docs"
 STORED = DOCS / "validation" / "closed-forms.csv"
@@ -47,7 +47,7 @@ class Point:
     periodic: float
     periodic_form: float
     periodic_rules: float | None
-    random: Mean
+    random: Interval
     random_form: float | None
     random_rules: float | None
     timeouts: float
@@ -62,8 +62,8 @@ class Point:
         return {
             "periodic, form": off(self.periodic, self.periodic_form),
             "periodic, rules": off(self.periodic, self.periodic_rules),
-            "random, form": off(self.random.mean, self.random_form),
-            "random, rules": off(self.random.mean, self.random_rules),
+            "random, form": off(self.random.centre, self.random_form),
+            "random, rules": off(self.random.centre, self.random_rules),
         }
 
 
@@ -163,11 +163,11 @@ def point(curve: Curve, p: float, seeds: int, folder: Path) -> Point:
         or max(flow["rtt_mean_s"] for flow in flows) > 1.01 * curve.rtt
     ):
         raise RuntimeError(f"{curve.name} at {p:g}: the assumptions do not hold: {flows[0]}")
-    random = mean(window for window, _, _ in found[1:])
+    random = interval(window for window, _, _ in found[1:])
     # What was lost in these runs, rather than what may be expected: n losses stray by 1 / sqrt(n).
     rate = sum(lost for _, lost, _ in found[1:]) / sum(sent for _, _, sent in found[1:])
     # The forms take loss events per packet: what is lost within a window of a loss is the same event.
-    events = rate / (1 + rate * random.mean)
+    events = rate / (1 + rate * random.centre)
     return Point(
         curve,
         p,
@@ -210,7 +210,7 @@ def row(found: Point) -> list[str]:
         difference("periodic, form"),
         window(found.periodic_rules),
         difference("periodic, rules"),
-        window(found.random.mean),
+        window(found.random.centre),
         f"{found.random.half_width:.2g}",
         window(found.random_form),
         difference("random, form"),
@@ -229,11 +229,11 @@ def window(segments: float | None) -> str:
 
 def draw(points: Sequence[Point], file: Path) -> None:
     """Measured over expected, a panel for each curve: periodic and random losses, and the tolerated band."""
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    style = {"svg.hashsalt": "bentpipe", "svg.fonttype": "none", "font.size": 8}
-    with mpl.rc_context(style):
+    from bentpipe.plot.looks import UNDATED, on_page
+
+    with on_page({"svg.fonttype": "none"}):
         rows = -(-len(CURVES) // PANELS_A_LINE)
         figure = Figure(figsize=(8.6, 1.55 * rows + 0.5), layout="constrained", facecolor="white")
         axes = figure.subplots(rows, PANELS_A_LINE, sharex=True, sharey=True)
@@ -248,7 +248,7 @@ def draw(points: Sequence[Point], file: Path) -> None:
         figure.supylabel("mean window, measured over closed form, less 1", fontsize=8)
         handles, labels = axes.flat[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=8)
-        figure.savefig(file, metadata={"Date": None, "Creator": None})
+        figure.savefig(file, metadata=UNDATED[".svg"] | {"Creator": None})
 
 
 PANELS_A_LINE = 5
@@ -269,7 +269,7 @@ def _panel(ax: Any, curve: Curve, mine: Sequence[Point]) -> None:
         rates = [found.p * shift for found, _ in kept]
         bars = None
         if kind == "random":
-            bars = [found.random.half_width / found.random.mean * (1 + off) for found, off in kept]
+            bars = [found.random.half_width / found.random.centre * (1 + off) for found, off in kept]
         label = "a loss every 1/p packets" if kind == "periodic" else "independent losses, 95 % interval"
         ax.errorbar(
             rates, [off for _, off in kept], bars, ls="", marker="o", ms=4, color=colour, mfc=fill,
@@ -280,7 +280,6 @@ def _panel(ax: Any, curve: Curve, mine: Sequence[Point]) -> None:
     ax.set_xticks([1e-4, 1e-2])
     ax.minorticks_off()
     ax.set_title(curve.name, fontsize=8)
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def missing() -> list[str]:

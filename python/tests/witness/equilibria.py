@@ -123,11 +123,11 @@ def measure(laws: Sequence[Law] = LAWS) -> Iterator[Rest]:
 
 def draw(found: Sequence[Rest], file: Path) -> None:
     """A panel for each law: the band that it says, and the queue's mean and range."""
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    style = {"svg.hashsalt": "bentpipe", "svg.fonttype": "none", "font.size": 8}
-    with mpl.rc_context(style):
+    from bentpipe.plot.looks import UNDATED, on_page
+
+    with on_page({"svg.fonttype": "none"}):
         figure = Figure(figsize=(8.6, 2.3), layout="constrained", facecolor="white")
         axes = figure.subplots(1, len(LAWS), sharex=True)
         for ax, law in zip(axes, LAWS, strict=True):
@@ -150,7 +150,6 @@ def draw(found: Sequence[Rest], file: Path) -> None:
             ax.set_xlim(-0.5, len(RTTS) - 0.5)
             ax.set_ylim(0, 1.35 * max(law.high, *(rest.most for rest in mine)))
             ax.set_title(law.label.replace(", ", ",\n"), fontsize=8)
-            ax.spines[["top", "right"]].set_visible(False)
         figure.supxlabel("round-trip time in ms", fontsize=8)
         figure.supylabel("packets waiting", fontsize=8)
         labelled: dict[str, Any] = {}
@@ -160,7 +159,7 @@ def draw(found: Sequence[Rest], file: Path) -> None:
         figure.legend(
             labelled.values(), labelled.keys(), loc="outside upper center", ncols=3, frameon=False, fontsize=8
         )
-        figure.savefig(file, metadata={"Date": None, "Creator": None})
+        figure.savefig(file, metadata=UNDATED[".svg"] | {"Creator": None})
 
 
 def main() -> int:

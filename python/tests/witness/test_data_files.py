@@ -22,7 +22,7 @@ import pytest
 from closed_forms import DOCS
 from response_curves import CURVES
 
-from bentpipe.stats import Mean
+from bentpipe.stats import Interval
 
 MODULES = {
     "closed-forms": closed_forms,
@@ -115,7 +115,7 @@ def test_a_window_beside_its_form_is_written_as_it_is_stored() -> None:
         periodic=3449.9,
         periodic_form=3744.5,
         periodic_rules=3482.6,
-        random=Mean(3369.0, 550.0, 5),
+        random=Interval(3369.0, 2819.0, 3919.0, 5, False),
         random_form=3508.3,
         random_rules=3267.4,
         timeouts=0.04,

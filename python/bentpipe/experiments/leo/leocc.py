@@ -201,7 +201,8 @@ class LeoCC(Experiment):
 
 def _row(setting: Any, cc: Any, runs: Sequence[Row], base: Sequence[Row]) -> dict[str, Any]:
     """A row of the table: means over seeds, and the ratio to BBR seed by seed."""
-    ratio = stats.mean([run["goodput_bps"] / of["goodput_bps"] for run, of in zip(runs, base, strict=True)])
+    pairs = zip(runs, base, strict=True)
+    ratio = stats.interval(run["goodput_bps"] / of["goodput_bps"] for run, of in pairs)
     means = {what: float(np.mean([run[what] for run in runs])) for what in runs[0]}
-    compared = {"ratio": ratio.mean, "half": ratio.half_width}
+    compared = {"ratio": ratio.centre, "half": ratio.half_width}
     return {"setting": setting, "cc": cc, "seeds": len(runs), **means, **compared}

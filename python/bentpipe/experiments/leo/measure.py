@@ -18,7 +18,7 @@ import polars as pl
 import bentpipe as bp
 from bentpipe import measures, stats
 from bentpipe.experiments.starlink import measured as starlink
-from bentpipe.units import seconds
+from bentpipe.units import quantity, seconds
 
 SCENARIO = "leo-handover"
 LEO, GEO, MEASURED = "leo", "geo", "measured"
@@ -109,8 +109,8 @@ def shipped(name: str = "leo-handover", loss: float = 0.0) -> MovingPath:
     dark = seconds(link["handover"]["outage"], "outage")
     rows = []
     for (at, rate), (_, delay) in zip(link["rate"], link["delay"], strict=True):
-        t = float(at.split()[0])
-        bits, way = float(rate.split()[0]) * 1e6, seconds(delay, "delay")
+        t = quantity("time", at, "rate")
+        bits, way = quantity("rate", rate, "rate"), seconds(delay, "delay")
         rows += [(t, bits, way, t == 0, t > 0)] + ([(t + dark, bits, way, True, False)] if t else [])
     frame = pl.DataFrame(rows, ["t_s", "rate_bps", "delay_s", "up", "handover"], orient="row")
     return MovingPath(name, LEO, frame, 120.0, 15e6, loss)
@@ -237,7 +237,7 @@ def recovery(path: MovingPath, t: np.ndarray, delivered: np.ndarray) -> list[flo
     return found
 
 
-def mean(rows: Sequence[LeoNumbers], what: str) -> stats.Mean | None:
+def mean(rows: Sequence[LeoNumbers], what: str) -> stats.Interval | None:
     """Mean and interval of a number over seeds; None without a number."""
     values = [value for row in rows if not math.isnan(value := getattr(row, what))]
-    return stats.mean(values) if values else None
+    return stats.interval(values) if values else None

@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -28,8 +27,9 @@ from bentpipe.experiments.leo.measure import (
     shells,
     shipped,
 )  # fmt: skip
-from bentpipe.experiments.table import STYLE, Key, TableExperiment, line_colour, shown
+from bentpipe.experiments.table import Key, TableExperiment, line_colour, shown
 from bentpipe.pages.markdown import markdown, rendered, texts
+from bentpipe.plot.looks import UNDATED, on_page
 from bentpipe.registry import style as style_of
 from bentpipe.sweeps.case import Case
 from bentpipe.toml_tables import beside
@@ -75,15 +75,11 @@ def leocc(rows: Sequence[Mapping[str, Any]]) -> str:
     lines = []
     for name in dict.fromkeys(row["setting"] for row in rows):
         bbr, *others = (found[name, cc] for cc in ("bbr", *SENDERS.values()))
-        ratios = [_ratio(row["ratio"], row["half"]) for row in others]
+        ratios = [shown(row["ratio"], row["half"], 2) for row in others]
         trips = [f"{1e3 * row['rtt_p95_s']:.0f}" for row in (bbr, *others)]
         lines.append([name, f"{bbr['goodput_bps'] / 1e6:.1f}", *ratios, *trips])
     heads = ["<path", "BBR, Mbit/s", *SENDERS, "RTT, p95, ms: BBR", *SENDERS]
     return markdown(heads, lines, spaced=True)
-
-
-def _ratio(ratio: float, half: float) -> str:
-    return f"{ratio:.2f} ± {half:.2f}" if half >= 0.005 else f"{ratio:.2f}"
 
 
 def _by(rows: Sequence[LeoNumbers]) -> dict[PAIR, list[LeoNumbers]]:
@@ -95,12 +91,12 @@ def _by(rows: Sequence[LeoNumbers]) -> dict[PAIR, list[LeoNumbers]]:
 
 def _value(found: Mapping[PAIR, list[LeoNumbers]], path: str, cc: str, what: str) -> float:
     known = mean(found.get((path, cc), []), what)
-    return float("nan") if known is None else known.mean
+    return float("nan") if known is None else known.centre
 
 
 def _cell(found: Mapping[PAIR, list[LeoNumbers]], key: PAIR, what: str, digits: int, scale: float) -> str:
     known = mean(found.get(key, []), what)
-    return "" if known is None else shown(known, digits, scale)
+    return "" if known is None else shown(scale * known.centre, scale * known.half_width, digits)
 
 
 def _table(found: Mapping[PAIR, list[LeoNumbers]], what: str, digits: int, scale: float) -> str:
@@ -161,7 +157,7 @@ def _story(file: Path, path: MovingPath, traces: Mapping[str, Any]) -> None:
     top.set_ylim(0)
     top.set_xlim(0, path.duration_s)
     figure.legend(loc="outside upper center", ncols=5, frameon=False)
-    figure.savefig(file, metadata={"Date": None})
+    figure.savefig(file, metadata=UNDATED[".svg"])
 
 
 def _until_end(path: MovingPath, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -197,7 +193,7 @@ def _dots(file: Path, found: Mapping[PAIR, list[LeoNumbers]]) -> None:
     axes[0].set_yticks(*zip(*rows, strict=True))
     axes[0].set_ylim(-2.2, len(entries) - 0.3)
     figure.supxlabel("goodput, % of what the path could carry; hollow: reset at handovers", fontsize=8)
-    figure.savefig(file, metadata={"Date": None})
+    figure.savefig(file, metadata=UNDATED[".svg"])
 
 
 def _paths(file: Path, paths: Sequence[MovingPath]) -> None:
@@ -218,7 +214,7 @@ def _paths(file: Path, paths: Sequence[MovingPath]) -> None:
         ax.set_xlim(0, path.duration_s)
         if i >= columns:
             ax.set_xlabel("s")
-    figure.savefig(file, metadata={"Date": None})
+    figure.savefig(file, metadata=UNDATED[".svg"])
 
 
 class Leo(TableExperiment[LeoNumbers]):
@@ -319,7 +315,7 @@ class Leo(TableExperiment[LeoNumbers]):
         with tempfile.TemporaryDirectory() as work:
             runs = [every[0].scenario(controller.named_algorithm(cc), 1, Path(work)) for cc in STORY]
             results = bp.run_many(runs)
-        with mpl.rc_context(STYLE):
+        with on_page():
             traces = {cc: result.trace for cc, result in zip(STORY, results, strict=True)}
             _story(self.out / "leo-handover.svg", every[0], traces)
             _dots(self.out / "leo-controllers.svg", _by(rows))

@@ -212,10 +212,10 @@ def samples(rows: Sequence[SatelliteNumbers], path: str, cc: str, what: str) -> 
     return [getattr(r, what) for r in own]
 
 
-def mean(rows: Sequence[SatelliteNumbers], path: str, cc: str, what: str) -> stats.Mean | None:
+def mean(rows: Sequence[SatelliteNumbers], path: str, cc: str, what: str) -> stats.Interval | None:
     """Mean and 95 % interval over the seeds; None if any of them has no number."""
     values = samples(rows, path, cc, what)
-    return stats.mean(values) if values and not any(map(math.isnan, values)) else None
+    return stats.interval(values, least=0.0) if values and not any(map(math.isnan, values)) else None
 
 
 def exists(cc: str) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -29,8 +29,9 @@ from bentpipe.experiments.satellite_2026.measure import (
     measure,
     samples,
 )
-from bentpipe.experiments.table import STYLE, Key, TableExperiment, line_colour, shown
+from bentpipe.experiments.table import Key, TableExperiment, line_colour, shown
 from bentpipe.pages.markdown import markdown, rendered, texts
+from bentpipe.plot.looks import UNDATED, on_page
 from bentpipe.studies.claim import Claim
 from bentpipe.sweeps.case import Case
 
@@ -51,7 +52,7 @@ def fastest(rows: Sequence[SatelliteNumbers], found: Sequence[str]) -> str:
     """The fastest on each path, with their times."""
 
     def first(what: str, path: str) -> str:
-        known = [(of.mean, cc) for cc in found if (of := mean(rows, path, cc, what))]
+        known = [(of.centre, cc) for cc in found if (of := mean(rows, path, cc, what))]
         if not known:
             return "–"
         least, cc = min(known, key=lambda pair: pair[0])
@@ -69,7 +70,7 @@ def _cell(rows: Sequence[SatelliteNumbers], path: str, cc: str, what: str, digit
     if missing:
         return f"{len(values) - missing} of {len(values)}" if missing < len(values) else "–"
     known = mean(rows, path, cc, what)
-    return "" if known is None else shown(known, digits)
+    return "" if known is None else shown(known.centre, known.half_width, digits)
 
 
 def _table(
@@ -91,7 +92,7 @@ def _checks(claim: Claim) -> str:
         paper = check.paper if isinstance(check.paper, str) else f"{check.paper:g}{unit}"
         holds = "yes" if check.holds else "too few seeds" if check.few_seeds else "no"
         counted = "" if check.counted else " (not counted)"
-        ours = f"{got.mean:.3g} ± {got.half_width:.2g}{unit}"
+        ours = f"{got.centre:.3g} ± {got.half_width:.2g}{unit}"
         rows.append([check.what, paper, ours, holds + counted])
     return markdown(texts(["check", "published", "measured", "holds"]), rows)
 
@@ -128,7 +129,7 @@ def _draw_start(file: Path, traces: Traces) -> None:
     figure.axes[0].set_ylabel("delivered, MB")
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
-    figure.savefig(file, metadata={"Date": None})
+    figure.savefig(file, metadata=UNDATED[".svg"])
 
 
 def _draw_dots(
@@ -147,7 +148,7 @@ def _draw_dots(
         line[0].set_yticks(range(len(found)), [ALGORITHMS[cc] for cc in found])
         line[len(line) // 2].set_xlabel(about, x=0.5 if len(line) % 2 else 0.0)
         line[0].set_ylim(len(found) - 0.4, -0.6)
-    figure.savefig(file, metadata={"Date": None})
+    figure.savefig(file, metadata=UNDATED[".svg"])
 
 
 def _dots(ax: Axes, rows: Sequence[SatelliteNumbers], found: Sequence[str], path: str, what: str) -> None:
@@ -155,12 +156,10 @@ def _dots(ax: Axes, rows: Sequence[SatelliteNumbers], found: Sequence[str], path
     for y, cc in enumerate(found):
         known = mean(rows, path, cc, what)
         if known is not None:
-            known = known._replace(least=0.0)
             ends.append(known.high)
             below, above = known.arms
-            ax.errorbar(
-                known.mean, y, xerr=[[below], [above]], fmt="o", color=colour(cc), markersize=4, elinewidth=1
-            )
+            line: Any = {"fmt": "o", "color": colour(cc), "markersize": 4, "elinewidth": 1}
+            ax.errorbar(known.centre, y, xerr=[[below], [above]], **line)
     ax.set_xlim(0, 1.1 * max(ends) or 1)
     ax.grid(axis="x", linewidth=0.4)
 
@@ -203,10 +202,10 @@ class Satellite2026(TableExperiment[SatelliteNumbers]):
             for head, what in (("Mbit/s", "video_mbps"), ("start, s", "video_startup_s"))
         ]
         stalled = [
-            f"{ALGORITHMS[cc]} over {path.label} ({known.mean:.1f} s on average)"
+            f"{ALGORITHMS[cc]} over {path.label} ({known.centre:.1f} s on average)"
             for path in PATHS
             for cc in found
-            if (known := mean(rows, path.name, cc, "video_stalled_s")) and known.mean > 0
+            if (known := mean(rows, path.name, cc, "video_stalled_s")) and known.centre > 0
         ]
         files = ((cc, mean(rows, "geo", cc, "file_100_s")) for cc in found)
         return rendered(
@@ -222,7 +221,7 @@ class Satellite2026(TableExperiment[SatelliteNumbers]):
                 for what, n in digits.items()
             },
             # The objective of a draft for the path GEO.
-            met=[ALGORITHMS[cc] for cc, known in files if known and known.mean <= 20],
+            met=[ALGORITHMS[cc] for cc, known in files if known and known.centre <= 20],
             video=_table(rows, found, video),
             stalled=stalled,
             window=WINDOW_S,
@@ -235,7 +234,7 @@ class Satellite2026(TableExperiment[SatelliteNumbers]):
         """The three figures."""
         traces = _traces([cc for cc in STORY if exists(cc)])
         found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
-        with mpl.rc_context(STYLE):
+        with on_page():
             _draw_start(self.out / "satellite-2026-start.svg", traces)
             files = [("file_1_s", "1 MB, seconds"), ("file_100_s", "100 MB, seconds")]
             _draw_dots(self.out / "satellite-2026-files.svg", rows, found, files)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as MplFigure
 
-    from bentpipe.stats import Mean
+    from bentpipe.stats import Interval
 
 RTT_MS = [rtt * 1e3 for rtt in RTTS_S]
 PERS = (NONE, LOW, HIGH)
@@ -81,7 +80,7 @@ def liad(found: Findings) -> Figure:
         got = [interval(values(found.base, "fig1", "liad", "mbps", r, per)) for r in RTTS_S]
         rows += [draw.row({"series": name, "rtt_ms": r}, m) for r, m in zip(RTT_MS, got, strict=True)]
         draw.curve(ax, RTT_MS, got, **(LOOKS["liad"] | {"linestyle": dash, "label": name}), **THIN)
-    last = got[-1].mean
+    last = got[-1].centre
     x = np.linspace(last * RTTS_S[-1] / 10, RTTS_S[-1], 100)
     ax.plot(x * 1e3, last * RTTS_S[-1] / x, color="#777777", linewidth=0.8, label="eq 9: 1/RTT")
     ax.set(ylim=(0, 10.5), xlim=(0, 620), xlabel="RTT (ms)", ylabel="throughput (Mbit/s)")
@@ -175,7 +174,7 @@ def loss(found: Findings) -> Figure:
 def friendliness(found: Findings, name: str, rtt_s: float) -> Figure:
     """Figures 12 and 13: one flow of each algorithm against five of NewReno."""
     rows, fig, (ax,) = [], *draw.figure(2.7)
-    alone = interval(values(found.base, "friend", "reno", "newreno_mbps", rtt_s)).mean / setup.NEWRENO_FLOWS
+    alone = interval(values(found.base, "friend", "reno", "newreno_mbps", rtt_s)).centre / setup.NEWRENO_FLOWS
     for i, cc in enumerate(ALGORITHMS):
         x, reno = (values(found.base, "friend", cc, name, rtt_s) for name in ("mbps", "newreno_mbps"))
         one, each = interval(x), interval(v / setup.NEWRENO_FLOWS for v in reno)
@@ -243,7 +242,7 @@ def overshoot(found: Findings) -> Figure:
         of.filter(pl.col("cc").is_in(list(some))).with_columns(sack=pl.lit(s)) for s, of in kinds.items()
     )
     drops = {
-        LABELS[cc]: [interval(values(found.base, of, cc, "drops")).mean for of in ("start-up", "no-sack")]
+        LABELS[cc]: [interval(values(found.base, of, cc, "drops")).centre for of in ("start-up", "no-sack")]
         for cc in some
     }
     lost = ", ".join(f"{x} {a:,.0f} and {b:,.0f}" for x, (a, b) in drops.items())
@@ -291,16 +290,17 @@ def _of_windows(name: str, fig: MplFigure, data: pl.DataFrame, some: Sequence[st
     return WORDS.figure(name, fig, data, one=one, **said)
 
 
-def _cells(first: Mean, used: Mean, overflow: Mean, *more: Mean) -> list[str]:
+def _cells(first: Interval, used: Interval, overflow: Interval, *more: Interval) -> list[str]:
     """A share or an index, per cent of the link in use, packets that the queue dropped, and the rest."""
-    return [plus_minus(first), plain(used.mean), f"{overflow.mean:,.0f}", *(plain(m.mean) for m in more)]
+    rest = (plain(mean.centre) for mean in more)
+    return [plus_minus(first), plain(used.centre), f"{overflow.centre:,.0f}", *rest]
 
 
 def runs_section(base: pl.DataFrame) -> Section:
     """Events in the runs, by algorithm."""
 
-    def got(experiment: str, cc: str, name: str, rtt_s: float = GEO_S, per: float = NONE) -> Mean:
-        most = 100 if name in ("at_30", "share", "used") else 1 if name == "jain" else math.inf
+    def got(experiment: str, cc: str, name: str, rtt_s: float = GEO_S, per: float = NONE) -> Interval:
+        most = 100 if name in ("at_30", "share", "used") else 1 if name == "jain" else None
         return interval(values(base, experiment, cc, name, rtt_s, per), most=most)
 
     rows = []
@@ -308,7 +308,7 @@ def runs_section(base: pl.DataFrame) -> Section:
         cells = _cells(*(got("start-up", cc, name) for name in ("at_30", "used", "overflow", "timeouts")))
         for per in (LOW, HIGH):
             share, timeouts = (got("loss", cc, name, per=per) for name in ("share", "timeouts"))
-            cells.append(f"{plus_minus(share)} ({plain(timeouts.mean)})")
+            cells.append(f"{plus_minus(share)} ({plain(timeouts.centre)})")
         taken = [
             interval(claims.reductions(base, rtt, [cc])[LABELS[cc]], signed=True) for rtt in (SHORT_S, GEO_S)
         ]

@@ -202,7 +202,7 @@ def needed(found: Findings, size: int, cc: str, orbit: str) -> tuple[float, floa
 
     By interpolation between the rates of the scan, both axes logarithmic; an end of the scan if beyond it.
     """
-    ratio = {loss: math.log(interval(x).mean) for loss, x in scanned(found, size, cc, orbit).items()}
+    ratio = {loss: math.log(interval(x).centre) for loss, x in scanned(found, size, cc, orbit).items()}
     falling = list(reversed(np.minimum.accumulate(list(ratio.values()))))
     losses = [math.log(loss) for loss in reversed(ratio)]
     high, low = (

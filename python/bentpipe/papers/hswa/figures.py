@@ -194,7 +194,7 @@ def runs_section(found: Findings) -> Section:
             loss = of.packet_loss(ber)
             law = claims.law_window(claims.growth(cc, ber), loss) * of.packet_bytes * 8 / RTT_S[orbit] / 1e6
             rate = plus_minus(interval(claims.rate(runs, cc, orbit, ber)))
-            got = {name: interval(claims.rate(runs, cc, orbit, ber, name)).mean for name in rest}
+            got = {name: interval(claims.rate(runs, cc, orbit, ber, name)).centre for name in rest}
             means = (mean * rest[name] for name, mean in got.items())
             cells = [f"{loss:.2g}", rate, plain(law) if law < RATE_BPS / 1e6 else "full", *map(plain, means)]
             rows.append([f"{LABELS[cc]}, {orbit}, {power(ber)}", *cells])

@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bentpipe.analysis._values import Array
-    from bentpipe.stats import Mean
+    from bentpipe.stats import Interval
     from bentpipe.studies.study import Key
 
 
 WORDS = Words.beside(__file__)
 
 
-def _row(keys: Mapping[str, Key], name: str, got: Mean) -> dict[str, Key]:
-    return {**keys, name: got.mean, "low": got.low, "high": got.high}
+def _row(keys: Mapping[str, Key], name: str, got: Interval) -> dict[str, Key]:
+    return {**keys, name: got.centre, "low": got.low, "high": got.high}
 
 
 def friendliness(found: Findings) -> Figure:

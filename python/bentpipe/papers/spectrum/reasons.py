@@ -91,7 +91,7 @@ def _shares(found: Findings, claim: str, cc: str) -> Reason:
 def _low_loss(found: Findings, variant: str, claim_id: str) -> float | None:
     """Mean ratio of a control to TCP where K3 and K4 find little loss; None if it was not run."""
     claim = found.sensitivity.claim(variant, claim_id)
-    near = [c.measured.mean for c in claim.checks if c.key in LOW_LOSS] if claim else []
+    near = [c.measured.centre for c in claim.checks if c.key in LOW_LOSS] if claim else []
     return 1 + fmean(near) if near else None
 
 
@@ -106,7 +106,7 @@ def _why_k5(found: Findings) -> Reason:
         for mbps in claims.DROPS
     }
     real = found.sensitivity.claim("real-cuts", "K5")
-    ratios = [c.measured.mean for c in real.checks if "RED: TCP over" in c.what] if real else []
+    ratios = [c.measured.centre for c in real.checks if "RED: TCP over" in c.what] if real else []
     return WORDS.reason(
         "K5",
         aimd=fmean(column(at, "ratio", queue="red", cc="aimd")),

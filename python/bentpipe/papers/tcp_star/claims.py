@@ -234,7 +234,7 @@ def _why_s1(found: Findings) -> Reason:
     for name, claim in variants.items():
         if claim is not None:
             got = zip(BERS, claim.checks, strict=False)
-            margins[found.sensitivity.choices[name]] = {at(b): check.measured.mean for b, check in got}
+            margins[found.sensitivity.choices[name]] = {at(b): check.measured.centre for b, check in got}
     return WORDS.reason(
         "S1",
         throughput=mbps,
