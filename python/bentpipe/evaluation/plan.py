@@ -19,7 +19,7 @@ from bentpipe.registry import find
 from bentpipe.result import flow_frame, link_frame
 from bentpipe.sweeps import vary
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.execution import Ran
+from bentpipe.sweeps.execution import Executor, Ran
 from bentpipe.sweeps.fingerprint import Fingerprints, code_version
 from bentpipe.sweeps.kept import Row
 from bentpipe.sweeps.lab import Lab, Made
@@ -110,6 +110,7 @@ def run_plan(
     fresh: bool = False,
     workers: int = 0,
     progress: Callable[[State], None] | None = None,
+    executor: Callable[[], Executor] | None = None,
 ) -> tuple[list[Chapter], bool]:
     """Makes the runs and keeps their numbers.
 
@@ -121,6 +122,7 @@ def run_plan(
         fresh: forget the runs that are in `place`.
         workers: as for `evaluate`.
         progress: called with the state of progress.
+        executor: as for `evaluate`.
 
     Returns:
         A chapter for each experiment, and whether the user stopped it.
@@ -139,7 +141,7 @@ def run_plan(
         planned = runs[ran.number]
         return _measured(experiments[planned.chapter], planned, case, ran)
 
-    with Lab(place, workers=workers, progress=progress, fresh=fresh) as lab:
+    with Lab(place, workers=workers, executor=executor, progress=progress, fresh=fresh) as lab:
         made = lab.rows(cases, measure, key=key, named=lambda case: titles[str(case.keys["experiment"])])
         if not made.stopped:
             lab.prune()
