@@ -14,8 +14,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from bentpipe.advice.trials import FILE_S
 from bentpipe.models import Record
 from bentpipe.result import each_once
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import work_off
+from bentpipe.sweeps.lab import Lab
 
 SEEDS = 60
 BLOCK = 5
@@ -105,8 +104,8 @@ def run_block(one: DrawnLink, numbers: Sequence[int], only: Sequence[str] = ()) 
     offsets = {n: one.offset_s(n) for n in numbers}
     cases = [Case({}, _at(plain[who.id, role], n, offsets[n])) for n, who, role in made]
     rows: dict[tuple[int, str], dict[str, Any]] = {}
-    with closing(work_off(cases, range(len(cases)))) as runs:
-        for ran in (ran for over in runs for ran in over):
+    with Lab() as lab:
+        for ran in chain.from_iterable(lab.each(cases)):
             n, who, role = made[ran.number]
             if ran.raw is None:
                 raise RuntimeError(f"link {one.number}, {who.id}, {role}, seed {n}: {ran.error}")

@@ -33,7 +33,7 @@ from bentpipe.pages.markdown import PAGE_WORDS
 from bentpipe.plain import document
 from bentpipe.registry import find
 from bentpipe.source import Source
-from bentpipe.web import Lab, page
+from bentpipe.web import Exercise, page
 
 PAGE = DOCS / "lab.md"
 ANSWERS = ROOT / "scripts" / "lab_answers.toml"
@@ -244,14 +244,14 @@ def shown(value: Any) -> str:
         return str(value).removeprefix("javascript:")
 
 
-def lab() -> Lab:
+def lab() -> Exercise:
     """The lab for the page."""
     answers = tomllib.loads(ANSWERS.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
         writer = Writer(answers, Path(folder))
         here = PAGE.read_text(encoding="utf-8").partition(LAST)[0]
         text = Markup("".join(writer.html(here)))
-    return Lab(text, writer.jobs)
+    return Exercise(text, writer.jobs)
 
 
 if __name__ == "__main__":

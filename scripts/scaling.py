@@ -18,8 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import BATCH, share_out
-from bentpipe.sweeps.execution import Executor, Processes, RunBatch, Threads
+from bentpipe.sweeps.execution import BATCH, Executor, Processes, RunBatch, Threads, share_out
 from bentpipe.sweeps.ray import Ray
 
 

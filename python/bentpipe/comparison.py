@@ -24,7 +24,8 @@ from bentpipe.runs import run_many
 from bentpipe.scenario import Scenario
 from bentpipe.spans import LinkSpec
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import Interrupted, run_cases
+from bentpipe.sweeps.engine import Interrupted
+from bentpipe.sweeps.lab import Lab
 from bentpipe.sweeps.vary import words
 from bentpipe.units import seconds, spaced
 
@@ -213,18 +214,14 @@ def run_comparison(
         for one in contenders for on in [bases[rooms.index(one.buffer)]]
     ]  # fmt: skip
     cases = [case for scenario in scenarios for case in _cases(scenario, seeds, seed)]
-    stopped = False
-    try:
-        results = run_cases(cases, workers=threads, progress=progress)
-    except Interrupted as stop:
-        if stop.runs is None:
-            raise
-        results, stopped = stop.runs, True
-    found = _found(contenders, results.results or [], flows, seeds, stopped=stopped)
+    with Lab(workers=threads, progress=progress) as lab:
+        made = lab.rows(cases, lambda _, ran: ran.result)
+    results = [made.rows.get(number) for number in range(len(cases))]
+    found = _found(contenders, results, flows, seeds, stopped=made.stopped)
     found.notes += _played_in_part(base)
-    for number, error in results.failed.select("run", "error").iter_rows():
+    for number, error in sorted(made.failed.items()):
         found.failed.setdefault(contenders[number // seeds].title, error)
-    if stopped:
+    if made.stopped:
         done = sum(row["runs"] for row in found.rows)
         raise ComparisonStopped(f"{done} of {len(cases)} runs were done", found)
     if traced is not None:
@@ -306,7 +303,7 @@ def _cases(scenario: Scenario, seeds: int, first: int) -> list[Case]:
 
 def _found(
     contenders: Sequence[_Contender],
-    results: Sequence[dict[str, Any] | None],
+    results: Sequence[Mapping[str, Any] | None],
     flows: int,
     seeds: int,
     *,
@@ -528,17 +525,17 @@ def _listed_buffers(text: str) -> list[str | None]:
     return list(found)
 
 
-def _compared(result: dict[str, Any], flows: int) -> list[dict[str, Any]]:
+def _compared(result: Mapping[str, Any], flows: int) -> list[dict[str, Any]]:
     """The flows that are compared, each once: parts of one do not count beside the whole."""
     rows = each_once(result["flows"])
     return rows[: 2 * flows if rows[0]["name"].endswith("/there") else flows]
 
 
-def _goodput(result: dict[str, Any], flows: int) -> float:
+def _goodput(result: Mapping[str, Any], flows: int) -> float:
     return math.fsum(f["goodput_bps"] for f in _compared(result, flows))
 
 
-def _row(results: Sequence[dict[str, Any]], flows: int) -> dict[str, Any]:
+def _row(results: Sequence[Mapping[str, Any]], flows: int) -> dict[str, Any]:
     """The numbers of one algorithm from its runs."""
     compared = [_compared(r, flows) for r in results]
     every = [flow for run in compared for flow in run]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,7 +108,7 @@ def run_many(
         ControllerError: a controller written in Python failed; the cause is its exception, if it raised one.
     """
     from bentpipe.sweeps.case import Case
-    from bentpipe.sweeps.engine import work_off
+    from bentpipe.sweeps.lab import Lab
 
     checked = [Scenario.of(scenario) for scenario in scenarios]
     for scenario in checked:
@@ -117,8 +116,8 @@ def run_many(
         _supplied(scenario)
     cases = [Case({}, json.loads(s.as_written()), controllers=s.controllers()) for s in checked]
     found: dict[int, Result] = {}
-    with closing(work_off(cases, range(len(cases)), workers=threads, keep_raw=True)) as runs:
-        for over in runs:
+    with Lab(workers=threads, near=True) as lab:
+        for over in lab.each(cases):
             for ran in over:
                 if ran.raw is None:
                     raise ran.failure or RuntimeError(ran.error)

@@ -3,8 +3,8 @@
 from collections import deque
 
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import work_off
 from bentpipe.sweeps.execution import Ran
+from bentpipe.sweeps.lab import Lab
 
 
 class Late:
@@ -38,4 +38,5 @@ class Late:
 
 def test_an_executor_that_is_free_only_later_is_asked_again():
     cases = [Case({"n": n}, {}) for n in range(3)]
-    assert [ran.number for some in work_off(cases, range(3), executor=Late()) for ran in some] == [0, 1, 2]
+    with Lab(executor=Late) as lab:
+        assert [ran.number for some in lab.each(cases) for ran in some] == [0, 1, 2]

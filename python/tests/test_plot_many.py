@@ -6,6 +6,7 @@ import copy
 import itertools
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from bentpipe import plot, stats
 from bentpipe.plot.panels import grid_of
 from bentpipe.registry import OWN_COLOURS, style
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import Runs, run_cases
+from bentpipe.sweeps.engine import Runs, in_memory
+from bentpipe.sweeps.lab import Lab
 
 BASE = {
     "duration": "6 s",
@@ -31,6 +33,14 @@ BASE = {
     },
     "flow": [{"cc": "cubic", "path": ["sat"]}],
 }
+
+
+def run_cases(cases: Sequence[Case]) -> Runs:
+    """The tables of some runs."""
+    types = {name: type(value) for case in cases for name, value in case.keys.items()}
+    with Lab() as lab:
+        over = {ran.number: (cases[ran.number], ran) for some in lab.each(cases) for ran in some}
+    return in_memory(types, over)
 
 
 def sweep(vary: dict[str, dict[str, Any]], *, flows: int = 1, seeds: int = 2, **more: Any) -> Runs:

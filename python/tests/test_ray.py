@@ -187,7 +187,7 @@ import importlib, os, signal, sys
 sys.path.insert(0, sys.argv[2])
 import mine
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import work_off
+from bentpipe.sweeps.lab import Lab
 from bentpipe.sweeps.ray import Ray
 
 def case(seed):
@@ -212,16 +212,18 @@ def line(ran):
 
 def main(address, victim):
     cases = [case(seed) for seed in range(1, 41)]
-    local = [ran for some in work_off(cases, range(40), measure=mine.measure) for ran in some]
+    with Lab() as lab:
+        local = [ran for some in lab.each(cases, far=mine.measure) for ran in some]
     found, nodes, executor = [], set(), Ray(address)
     warm()
-    for some in work_off(cases, range(40), measure=mine.measure, executor=executor):
-        found += some
-        nodes |= {ran.measures["node"] for ran in some}
-        if victim and len(nodes) == 2:
-            os.kill(victim, signal.SIGKILL)
-            print("killed after", len(found))
-            victim = 0
+    with Lab(executor=lambda: executor) as lab:
+        for some in lab.each(cases, far=mine.measure):
+            found += some
+            nodes |= {ran.measures["node"] for ran in some}
+            if victim and len(nodes) == 2:
+                os.kill(victim, signal.SIGKILL)
+                print("killed after", len(found))
+                victim = 0
     assert len(nodes) == 2, nodes
     assert sorted(map(line, found), key=str) == sorted(map(line, local), key=str)
     print("equal", len(found), sum(ran.trace is not None for ran in found))
@@ -293,14 +295,16 @@ def test_a_study_on_a_cluster_gives_the_bits_of_one_here(cluster: Cluster, tmp_p
 MANY = """
 import sys
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import run_cases
+from bentpipe.sweeps.lab import Lab
 from bentpipe.sweeps.ray import Ray
 
 link = {"rate": "50 Mbit/s", "delay": "30 ms"}
 flow = {"path": ["a"], "cc": "cubic"}
 cases = [Case({}, {"duration": "60 s", "seed": s, "link": {"a": link}, "flow": [flow]}) for s in range(2000)]
 try:
-    run_cases(cases, executor=Ray(sys.argv[1]), progress=lambda state: print(state.done, flush=True))
+    with Lab(executor=lambda: Ray(sys.argv[1]), progress=lambda state: print(state.done, flush=True)) as lab:
+        made = lab.rows(cases)
+    print("stopped", made.stopped, len(made.rows))
 except BaseException as stopped:
     print(type(stopped).__name__, stopped)
 """
@@ -321,7 +325,7 @@ def test_ctrl_c_ends_what_is_under_way_and_keeps_what_is_finished(cluster: Clust
     driver.send_signal(signal.SIGINT)
     status, out, errors = ended(driver)
     assert (status, errors) == (0, "")
-    assert re.fullmatch(r"Interrupted \d+ of 2,000 runs were done", out.splitlines()[-1])
+    assert re.fullmatch(r"stopped True \d{1,3}", out.splitlines()[-1])
     until(lambda: not any("ray::_serve" in command(pid) for pid in children(cluster.nodes[0].process.pid)))
 
 

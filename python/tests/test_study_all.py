@@ -25,7 +25,7 @@ from bentpipe.studies import summary
 from bentpipe.studies.assembly import write
 from bentpipe.studies.job import Failure, StudyFailed, gather, keys_of
 from bentpipe.studies.study import StudyResult
-from bentpipe.sweeps.engine import BATCH
+from bentpipe.sweeps.execution import BATCH
 from bentpipe.sweeps.fingerprint import modules
 from bentpipe.sweeps.kept import PART, Kept
 

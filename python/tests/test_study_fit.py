@@ -15,9 +15,9 @@ from toy_study import choices
 
 from bentpipe.studies import fit
 from bentpipe.studies.claim import Claim, above
+from bentpipe.studies.combinations import Tried
 from bentpipe.studies.fit import Limits, search
 from bentpipe.studies.job import StudyFailed
-from bentpipe.studies.laboratory import Tried
 
 HERE = Path(__file__).parent
 NAMES = [v.name for v in (*choices.VARIANTS, *choices.ONLY_JOINT)]

@@ -14,7 +14,7 @@ from bentpipe import ScenarioError, studies
 from bentpipe.cli import application
 from bentpipe.plot import sized
 from bentpipe.studies import claim, show
-from bentpipe.studies.laboratory import assembly
+from bentpipe.studies.combinations import assembly
 from bentpipe.studies.places import Place, PlaceKind, find
 
 #: The figures and tables that the texts of the papers speak of, read once by hand.

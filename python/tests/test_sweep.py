@@ -21,7 +21,7 @@ import pytest
 import bentpipe as bp
 from bentpipe import stats
 from bentpipe.progress import State
-from bentpipe.sweeps import dataset, job
+from bentpipe.sweeps import dataset, job, store
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.job import run_plan
 from bentpipe.sweeps.plan import Plan
@@ -222,7 +222,7 @@ def test_parts_have_one_schema_and_become_one_file(
 ) -> None:
     """Columns that are empty in a part, such as the completion time of endless flows, keep their type."""
     vary = {"flow.0.traffic": [{"kind": "bulk"}, {"kind": "bulk", "size": "100 kB"}], **GRID}
-    monkeypatch.setattr(dataset, "FLUSH_S", 0.0)
+    monkeypatch.setattr(store, "FLUSH_S", 0.0)
     monkeypatch.setattr("bentpipe.sweeps.store.Store.compact", lambda self: None)
     out = tmp_path / "out"
     scattered = sweep(scenario_file, out, vary, 3)
@@ -399,8 +399,8 @@ def test_an_interruption_while_runs_are_written_counts_them(
     """A signal that comes during the writing is raised when it is over."""
     add = dataset.Dataset.add
 
-    def signalled(self: dataset.Dataset, over: Any) -> None:
-        add(self, over)
+    def signalled(self: dataset.Dataset, *part: Any) -> None:
+        add(self, *part)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(dataset.Dataset, "add", signalled)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,8 +16,8 @@ from bentpipe.advice.question import RIVALS, Candidate, Question
 from bentpipe.advice.schedule import Budget
 from bentpipe.result import each_once
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.engine import work_off
 from bentpipe.sweeps.execution import Ran
+from bentpipe.sweeps.lab import Lab
 
 ROLES = ("alone", *RIVALS, "file")
 """The roles in which an algorithm is run."""
@@ -118,13 +117,13 @@ def run_all(
     try:
         if progress is not None:
             progress(0)
-        with closing(work_off(cases, range(len(cases)))) as runs:
-            for some in runs:
+        with Lab() as lab:
+            for some in lab.each(cases, lambda _, ran: measured(question, wanted[ran.number].role, ran)):
                 for ran in some:
                     one = wanted[ran.number]
                     if ran.error is not None:
                         raise _core.ControllerError(f"{one.candidate.label} failed: {ran.error}")
-                    found[one] = measured(question, one.role, ran)
+                    found[one] = dict(ran.measures)
                     if warn is not None and (one.candidate.id, one.role, one.n) == ("cubic", "alone", 0):
                         warn(ran.result["warnings"])
                     budget.spend(ran.result["packets"])

@@ -18,12 +18,13 @@ from bentpipe.breaking.goals import FALLBACK, YARDSTICK, RunAnswer, find_goal
 from bentpipe.breaking.observation import Trace
 from bentpipe.breaking.search import BATCH, Search
 from bentpipe.breaking.shrink import shrink
-from bentpipe.breaking.trials import Algorithm, Pair, Reporter, SearchRuns, Tell, refuse, traced
+from bentpipe.breaking.trials import Algorithm, Pair, SearchRuns, Tell, traced
 from bentpipe.controller import spelled
 from bentpipe.result import Result
 from bentpipe.spans import span
 from bentpipe.sweeps.execution import Executor
 from bentpipe.sweeps.kept import FOLDER
+from bentpipe.sweeps.lab import Lab
 from bentpipe.units import seconds
 
 if TYPE_CHECKING:
@@ -240,9 +241,9 @@ def break_(
         raise _core.ScenarioError("nothing is left to vary: give a range, or leave out fewer parts")
     search = Search(space, seed)
     place = None if out is None else Path(out) / FOLDER
-    with SearchRuns(pair, place, fresh=fresh, workers=workers, executor=executor) as trials:
-        report = Reporter(progress, trials)
-        report.at("searching")
+    with Lab(place, workers=workers, executor=executor, fresh=fresh) as lab:
+        trials = SearchRuns(pair, lab, progress)
+        trials.report("searching")
         best: list[tuple[float, Conditions, RunAnswer]] = []
         links, asked, interrupted = 0, 0, False
         try:
@@ -256,10 +257,10 @@ def break_(
                 best = sorted(best, key=lambda one: -one[0])[:FINALISTS]
                 share = asked / runs if runs else (time.monotonic() - began) / seconds(budget, "budget")
                 worst = f"{best[0][2].value:.3g}" if best else "none"
-                report.at(f"searching, worst so far {worst}", min(1.0, share))
+                trials.report(f"searching, worst so far {worst}", min(1.0, share))
             if not best:
-                refuse(trials)
-            found = _settled(pair, trials, best, seed, report)
+                trials.refuse()
+            found = _settled(pair, trials, best, seed)
         except KeyboardInterrupt:
             if not best:
                 raise
@@ -278,7 +279,6 @@ def _settled(
     trials: SearchRuns,
     best: Sequence[tuple[float, Conditions, RunAnswer]],
     seed: int,
-    report: Reporter,
 ) -> Found:
     """The worst of the best links over several seeds, shrunk and confirmed."""
     seeds = range(seed, seed + SHRINK_SEEDS)
@@ -288,7 +288,7 @@ def _settled(
         scores = [-math.inf if answer is None else answer.score for answer in answers]
         return [statistics.median(scores[i : i + SHRINK_SEEDS]) for i in range(0, len(scores), SHRINK_SEEDS)]
 
-    report.at("trying the worst with other seeds")
+    trials.report("trying the worst with other seeds")
     links = [link for _, link, _ in best]
     scores = medians(links)
     top = max(range(len(links)), key=scores.__getitem__)
@@ -303,14 +303,14 @@ def _settled(
     shrunk = shrink(
         links[top],
         lambda some: [score >= enough for score in medians(some)],
-        report.at,
+        trials.report,
         pulses=PULSES if pair.goal.pulses else 0,
     )
-    report.at("confirming")
+    trials.report("confirming")
     answers = trials.measure([(shrunk, seed + i) for i in range(SHRINK_SEEDS + CONFIRM_SEEDS)])
     known = [(answer, seed + i) for i, answer in enumerate(answers[:SHRINK_SEEDS]) if answer is not None]
     if not known:
-        refuse(trials)
+        trials.refuse()
     # The seed of the median, so that the run that is shown is a usual one.
     first, of = sorted(known, key=lambda one: one[0].score)[len(known) // 2]
     rest = [answer.value for answer in answers[SHRINK_SEEDS:] if answer is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,12 @@ from bentpipe import measures
 from bentpipe.breaking.conditions import CROSS, LINK, losses, steps
 from bentpipe.result import each_once
 from bentpipe.spans import merged
+from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.execution import Ran
 from bentpipe.units import quantity
+
+if TYPE_CHECKING:
+    import polars as pl
 
 LATE = 0.5
 """The share of a run after which flows that share a link are compared."""
@@ -67,6 +71,16 @@ def observe(
             "standing_s": standing(t, rows["rtt_s"], delivered, floor(scenario, flow["name"])),
         }
     return found
+
+
+def near(case: Case, ran: Ran) -> Row:
+    """The measures of a run in this process."""
+    return observe(case.scenario, ran.result, traces(ran))
+
+
+def far(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Row:
+    """The measures of a run in a worker."""
+    return observe(case.scenario, result, traces(Ran(0, trace=trace)))
 
 
 def traces(ran: Ran) -> dict[str, Trace]:

@@ -17,6 +17,7 @@ from bentpipe.breaking.trials import Algorithm, Pair, SearchRuns, traced
 from bentpipe.controller import spelled
 from bentpipe.foreign import quoted
 from bentpipe.plain import toml
+from bentpipe.sweeps.lab import Lab
 
 if TYPE_CHECKING:
     from bentpipe.plot import Drawing
@@ -85,7 +86,8 @@ def again(path: Path) -> float:
         OSError: it cannot be read.
     """
     pair, scenario = read(path)
-    with SearchRuns(pair, workers=1) as trials:
+    with Lab(workers=1) as lab:
+        trials = SearchRuns(pair, lab)
         (found,) = trials.measure_scenarios([scenario])
         if found is None:
             raise _core.ControllerError(trials.failed)

@@ -27,6 +27,7 @@ from bentpipe.breaking.record import RecordHead, read
 from bentpipe.breaking.trials import Algorithm, Pair, SearchRuns
 from bentpipe.emulation.congestion import is_there
 from bentpipe.linux import MODULES, way
+from bentpipe.sweeps.lab import Lab
 from bentpipe.truth.cell import Sender
 from bentpipe.truth.measuring import TRIES
 from bentpipe.truth.real import TransferFailed
@@ -178,8 +179,8 @@ def with_linux(pair: Pair, scenario: Mapping[str, Any], seeds: int) -> float | N
     """
     options = {"profile": "linux", "aen": False}  # the kernel has no such probe
     flows = [{**flow, **options} if "cc" in flow else flow for flow in scenario["flow"]]
-    with SearchRuns(pair, workers=1) as trials:
-        found = trials.measure_scenarios(_seeded({**scenario, "flow": flows}, seeds))
+    with Lab(workers=1) as lab:
+        found = SearchRuns(pair, lab).measure_scenarios(_seeded({**scenario, "flow": flows}, seeds))
     values = [one.value for one in found if one is not None]
     return statistics.median(values) if values else None
 

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, Self
 
 from bentpipe import _core
 from bentpipe.breaking.conditions import Conditions, scenario
 from bentpipe.breaking.goals import RunAnswer, SearchGoal
-from bentpipe.breaking.observation import Trace, observe, traces
+from bentpipe.breaking.observation import Row, Trace, far, near, traces
 from bentpipe.controller import named_algorithm, parameters
 from bentpipe.progress import State
 from bentpipe.registry import find
 from bentpipe.result import Result
-from bentpipe.sweeps.case import Case, portable
-from bentpipe.sweeps.engine import share_out
-from bentpipe.sweeps.execution import Executor, Here, Processes, Ran, RunBatch, Threads, run_case
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.execution import run_case
 from bentpipe.sweeps.fingerprint import Fingerprints, code_version
-from bentpipe.sweeps.kept import Kept
+from bentpipe.sweeps.lab import Lab
 
 Tell = Callable[[State], None]
 
@@ -105,63 +101,27 @@ def traced(pair: Pair, scenario: Mapping[str, Any]) -> tuple[dict[str, dict[str,
 
 
 class SearchRuns:
-    """The runs of a search; as a context, no other process uses the folder meanwhile.
+    """The runs of a search. Each is made once.
 
     Args:
         pair: what is measured.
-        place: the folder in which rows are kept; None: they stay in memory.
-        fresh: forget the rows that are there.
-        workers: threads, or processes for controllers in Python; 0: one per processor. The results do not
-            depend on it.
-        executor: makes the executor of the runs, in place of this machine.
+        lab: makes the runs, and keeps them if it has a place.
+        progress: called with the state of the search.
 
     Attributes:
         runs: the simulations that were asked for so far, those that were there already included.
-        made: the simulations that were made.
         failed: the error of the first run that failed, if any did.
-        warnings: lines about stored runs that could not be used.
     """
 
-    def __init__(
-        self,
-        pair: Pair,
-        place: Path | None = None,
-        *,
-        fresh: bool = False,
-        workers: int = 0,
-        executor: Callable[[], Executor] | None = None,
-    ) -> None:
-        self.pair = pair
-        self.runs = self.made = 0
-        self.failed = ""
-        self.warnings: Sequence[str] = ()
-        self._kept = None if place is None else Kept(place)
-        self._fresh = fresh
-        self._workers, self._executor = workers, executor
-        self._rows: dict[str, Any] = {}
-        self._code, self._fingerprints = "" if place is None else code_version(observe), Fingerprints()
+    def __init__(self, pair: Pair, lab: Lab, progress: Tell | None = None) -> None:
+        self.pair, self._lab, self._tell = pair, lab, progress
+        self.runs, self.failed = 0, ""
+        self._code, self._fingerprints = "" if lab.kept is None else code_version(near), Fingerprints()
         self._own = {**pair.subject.own, **pair.yardstick.own}
-        self._held = ExitStack()
-        self._runs: Executor | None = None
-        #: Whether runs are made in other processes, from which their traces come as frames.
-        self._far = False
-
-    def __enter__(self) -> Self:
-        """Raises ScenarioError if another process uses the folder, OSError if it cannot be made."""
-        if self._kept is not None:
-            self._held.enter_context(self._kept)
-            if self._fresh:
-                self._kept.clear()
-            self._rows = dict(self._kept.rows())
-            self.warnings = self._kept.warnings
-        self._runs = self._make()
-        self._held.callback(self._runs.stop)
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if self._kept is not None and kind is None:
-            self._kept.finish()
-        self._held.close()
+        # A trace of another process comes as a frame, which would take longer here than a short run.
+        self._far = far if self._own or lab.elsewhere else None
+        #: The measures of a run by its scenario, as text; None if it failed.
+        self._rows: dict[str, Row | None] = {}
 
     def measure(self, links: Sequence[tuple[Conditions, int]]) -> list[RunAnswer | None]:
         """The answers for links with seeds; None as for `Pair.measured`.
@@ -177,95 +137,54 @@ class SearchRuns:
         Raises:
             OSError: a row cannot be written.
         """
-        keys: list[dict[str, str]] = []
-        missing: dict[str, Case] = {}
-        for one in wanted:
-            mine = {}
-            for role, of in self.pair.goal.scenarios(one, self.pair.yardstick.cc).items():
-                mine[role] = key = self._key(of)
-                if key not in self._rows:
-                    missing[key] = Case({}, of, keep_trace=self._far, controllers=self._own)
-            self.runs += len(mine)
-            keys.append(mine)
-        self._run(missing)
+        parts = [self.pair.goal.scenarios(one, self.pair.yardstick.cc) for one in wanted]
+        texts = [{role: json.dumps(part) for role, part in mine.items()} for mine in parts]
+        self.runs += sum(map(len, texts))
+        missing = {
+            text: Case({}, mine[role], controllers=self._own)
+            for mine, named in zip(parts, texts, strict=True)
+            for role, text in named.items()
+            if text not in self._rows
+        }
+        cases = list(missing.values())
+        made = self._lab.rows(
+            cases,
+            None if self._far else near,
+            far=self._far,
+            key=lambda number: self._fingerprints.case(cases[number], self._code),
+        )
+        if made.stopped:
+            raise KeyboardInterrupt
+        self._rows |= {text: made.rows.get(number) for number, text in enumerate(missing)}
+        self.failed = self.failed or next(iter(made.failed.values()), "")
         return [
-            self.pair.measured(one, {role: self._rows[key] for role, key in mine.items()})
-            for one, mine in zip(wanted, keys, strict=True)
+            self.pair.measured(one, {role: self._rows[text] for role, text in named.items()})
+            for one, named in zip(wanted, texts, strict=True)
         ]
 
-    def _key(self, scenario: dict[str, Any]) -> str:
-        """The key of a run, whatever its executor; in memory its scenario will do."""
-        if self._kept is None:
-            return json.dumps(scenario)
-        return self._fingerprints.case(Case({}, scenario, controllers=self._own), self._code)
-
-    def _run(self, missing: Mapping[str, Case]) -> None:
-        assert self._runs is not None, "used as a context"
-        names, cases = list(missing), list(missing.values())
-        batches = (RunBatch([i], [case]) for i, case in enumerate(cases))
-        for over in share_out(self._runs, batches):
-            for ran in over:
-                self._take(names[ran.number], cases[ran.number], ran)
-
-    def _take(self, key: str, case: Case, ran: Ran) -> None:
-        self.made += 1
-        found = {} if ran.error is not None else traces(ran)
-        if not found:
-            self.failed = self.failed or str(ran.error)
-            self._rows[key] = None
-            return
-        self._rows[key] = row = observe(case.scenario, ran.result, found)
-        ran.trace = None
-        # A change of a controller without a source could not be noticed.
-        if self._kept is not None and all(map(self._fingerprints.controllers.get, case.controllers)):
-            self._kept.take(key, row, ran)
-
-    def _make(self) -> Executor:
-        self._far = True
-        if self._executor is not None:
-            return self._executor()
-        if not self._own:
-            self._far = False
-            return Threads(self._workers)
-        return Processes(self._workers) if all(map(portable, self._own.values())) else Here()
-
-
-class Reporter:
-    """Reports the progress of a search.
-
-    Args:
-        tell: called with the state; None: nobody listens.
-        trials: the runs.
-    """
-
-    def __init__(self, tell: Tell | None, trials: SearchRuns) -> None:
-        self._tell, self._trials = tell, trials
-        self._began = time.monotonic()
-
-    def at(self, what: str, share: float | None = None) -> None:
-        """The current work, and the share of it that is done, if that is known."""
+    def report(self, what: str, share: float | None = None) -> None:
+        """Reports the current work, and the share of it that is done, if that is known."""
         if self._tell is None:
             return
-        runs, elapsed = self._trials.runs, time.monotonic() - self._began
-        total = round(runs / share) if share else 0
-        left = elapsed * (1 - share) / share if share else None
+        state, runs = self._lab.state(), self.runs
+        total = max(round(runs / share) if share else 0, runs)
+        left = state.elapsed_s * (1 - share) / share if share else None
+        there = runs - self._lab.made
         self._tell(
-            State(
-                runs, max(total, runs), 0, elapsed, left, runs - self._trials.made,
-                running=[what], warnings=self._trials.warnings,
+            replace(
+                state, done=runs, total=total, failed=0, remaining_s=left, taken_over=there, running=[what]
             )
-        )  # fmt: skip
+        )
 
+    def refuse(self) -> NoReturn:
+        """Says why there is no answer.
 
-def refuse(trials: SearchRuns) -> NoReturn:
-    """Says why there is no answer.
-
-    Raises:
-        ControllerError: the algorithm failed.
-        ScenarioError: no link was usable.
-    """
-    if trials.failed:
-        raise _core.ControllerError(f"{trials.pair.subject.label} failed: {trials.failed}")
-    raise _core.ScenarioError(
-        f"{trials.pair.yardstick.label} gets nearly nothing on any link that was tried; give other bounds"
-    )
+        Raises:
+            ControllerError: the algorithm failed.
+            ScenarioError: no link was usable.
+        """
+        if self.failed:
+            raise _core.ControllerError(f"{self.pair.subject.label} failed: {self.failed}")
+        raise _core.ScenarioError(
+            f"{self.pair.yardstick.label} gets nearly nothing on any link that was tried; give other bounds"
+        )

@@ -24,6 +24,8 @@ from bentpipe.sweeps.kept import FOLDER
 if TYPE_CHECKING:
     import polars as pl
 
+    from bentpipe.sweeps.execution import Executor
+
 EXPERIMENTS: tuple[SuiteExperiment, ...] = (*SINGLE, *MIXED, AQM, *PATHS, *MULTIPATH, SATELLITE, *SUITE)
 """All experiments, in the order of the chapters."""
 
@@ -162,6 +164,7 @@ def evaluate(
     fresh: bool = False,
     workers: int = 0,
     progress: Callable[[State], None] | None = None,
+    executor: Callable[[], Executor] | None = None,
 ) -> Evaluation:
     """Evaluates an algorithm beside CUBIC and Reno against RFC 9743 and the TCP evaluation suite.
 
@@ -178,6 +181,7 @@ def evaluate(
         fresh: repeat the runs that are in `out`.
         workers: threads, or processes for a controller in Python; 0 for one per processor.
         progress: called with the state of progress.
+        executor: makes the executor of the runs, in place of this machine.
 
     Raises:
         ScenarioError: there is no such algorithm or experiment; `out` holds something else.
@@ -185,8 +189,9 @@ def evaluate(
     """
     place = None if out is None else Path(out)
     found = assess(
-        algorithm, quick=quick, only=only, place=place, fresh=fresh, workers=workers, progress=progress
-    )
+        algorithm, quick=quick, only=only, place=place, fresh=fresh, workers=workers, progress=progress,
+        executor=executor,
+    )  # fmt: skip
     if place is not None:
         found.write(place)
     return found
@@ -201,6 +206,7 @@ def assess(
     fresh: bool,
     workers: int,
     progress: Callable[[State], None] | None,
+    executor: Callable[[], Executor] | None,
 ) -> Evaluation:
     """The evaluation as `evaluate` makes it; of `place` only the stored runs are read and written."""
     all_ = contenders(algorithm)
@@ -210,7 +216,7 @@ def assess(
     extent: Extent = "quick" if quick else "full"
     chapters, stopped = run_plan(
         chosen, all_, plan(chosen, all_, extent), place=None if place is None else place / FOLDER / extent,
-        fresh=fresh, workers=workers, progress=progress,
+        fresh=fresh, workers=workers, progress=progress, executor=executor,
     )  # fmt: skip
     return Evaluation(all_, extent, chapters, stopped=stopped)
 

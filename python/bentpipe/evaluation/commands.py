@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import Fresh, Json, Stopped, Workers, argument, option, write_and_show
+from bentpipe.verbs import Fresh, Json, Ray, Stopped, Workers, argument, option, write_and_show
 
 ALGORITHM = argument(
     "NAME",
@@ -30,6 +30,7 @@ def evaluate_verb(
         Path | None, option("DIR", "Write the page, evaluation.json and the tables there.", "--out", "-o")
     ] = None,
     workers: Workers = 0,
+    ray: Ray = None,
     fresh: Fresh = False,
     json: Json = False,
 ) -> None:
@@ -39,12 +40,14 @@ def evaluate_verb(
     """
     from bentpipe.evaluation.assessment import assess
     from bentpipe.evaluation.report import PAGE, is_complete, show
+    from bentpipe.sweeps.ray import on_ray
 
     names = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
     with terminal.RunsBar(f"evaluating {algorithm}") as bar:
         found = assess(
-            algorithm, quick=quick, only=names, place=out, fresh=fresh, workers=workers, progress=bar.at
-        )
+            algorithm, quick=quick, only=names, place=out, fresh=fresh, workers=workers, progress=bar.at,
+            executor=on_ray(ray),
+        )  # fmt: skip
 
     kept = out is not None and found.stopped and is_complete(out)
     write_and_show(

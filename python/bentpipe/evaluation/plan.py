@@ -19,9 +19,10 @@ from bentpipe.registry import find
 from bentpipe.result import flow_frame, link_frame
 from bentpipe.sweeps import vary
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.execution import Ran
-from bentpipe.sweeps.fingerprint import code_version
-from bentpipe.sweeps.kept import Made, Row, measure_all
+from bentpipe.sweeps.execution import Executor, Ran
+from bentpipe.sweeps.fingerprint import Fingerprints, code_version
+from bentpipe.sweeps.kept import Row
+from bentpipe.sweeps.lab import Lab, Made
 from bentpipe.units import seconds
 
 STANDARDS = ("cubic", "reno")
@@ -109,6 +110,7 @@ def run_plan(
     fresh: bool = False,
     workers: int = 0,
     progress: Callable[[State], None] | None = None,
+    executor: Callable[[], Executor] | None = None,
 ) -> tuple[list[Chapter], bool]:
     """Makes the runs and keeps their numbers.
 
@@ -120,25 +122,29 @@ def run_plan(
         fresh: forget the runs that are in `place`.
         workers: as for `evaluate`.
         progress: called with the state of progress.
+        executor: as for `evaluate`.
 
     Returns:
         A chapter for each experiment, and whether the user stopped it.
     """
-    codes = {}
+    cases, titles = _Cases(experiments, runs), {one.name: one.title for one in experiments}
+    codes, fingerprints = {}, Fingerprints()
     if place is not None:
         own = code_version(_measured)
         codes = {one.name: own + code_version(one.measure) for one in experiments}
-    titles = {one.name: one.title for one in experiments}
-    made = measure_all(
-        _Cases(experiments, runs),
-        lambda number, case, ran: _measured(experiments[runs[number].chapter], runs[number], case, ran),
-        place=place,
-        code=lambda case: codes[str(case.keys["experiment"])],
-        fresh=fresh,
-        workers=workers,
-        progress=progress,
-        named=lambda case: titles[str(case.keys["experiment"])],
-    )
+
+    def key(number: int) -> str:
+        case = cases[number]
+        return fingerprints.case(case, codes[str(case.keys["experiment"])])
+
+    def measure(case: Case, ran: Ran) -> Row:
+        planned = runs[ran.number]
+        return _measured(experiments[planned.chapter], planned, case, ran)
+
+    with Lab(place, workers=workers, executor=executor, progress=progress, fresh=fresh) as lab:
+        made = lab.rows(cases, measure, key=key, named=lambda case: titles[str(case.keys["experiment"])])
+        if not made.stopped:
+            lab.prune()
     chapters = [Chapter(experiment, [contender.label for contender in all_]) for experiment in experiments]
     _fill(chapters, runs, made)
     return chapters, made.stopped

@@ -1,4 +1,4 @@
-"""Experiments of many runs that are no papers: one engine, one store and one lock for all of them.
+"""Experiments of many runs that are no papers: one laboratory, one store and one lock for all of them.
 
 An experiment names its cases, measures each run, and writes tables, pages and figures of what was measured.
 Runs are measured as they are over, and are stored until everything is written (`bentpipe.sweeps.kept`), so an
@@ -20,8 +20,9 @@ from bentpipe.progress import State
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.execution import Ran
-from bentpipe.sweeps.fingerprint import code_version
-from bentpipe.sweeps.kept import FOLDER, Row, measure_all
+from bentpipe.sweeps.fingerprint import Fingerprints, code_version
+from bentpipe.sweeps.kept import FOLDER, Row
+from bentpipe.sweeps.lab import Lab
 
 Of = TypeVar("Of")
 
@@ -105,17 +106,16 @@ class Experiment(ABC):
         work = self.lines.parent
         self.lines.mkdir(parents=True, exist_ok=True)
         cases = self.cases()
-        code = code_version(self.measure)
-        made = measure_all(
-            cases,
-            self.measure_run,
-            place=work / "runs",
-            code=lambda _: code,
-            fresh=self.fresh,
-            workers=workers,
-            progress=progress,
-            named=lambda case: f"{self.name}: {_named(case)}",
-        )
+        code, fingerprints = code_version(self.measure), Fingerprints()
+        with Lab(work / "runs", workers=workers, progress=progress, fresh=self.fresh) as lab:
+            made = lab.rows(
+                cases,
+                self.measure_run,
+                key=lambda number: fingerprints.case(cases[number], code),
+                named=lambda case: f"{self.name}: {_named(case)}",
+            )
+            if not made.stopped:
+                lab.prune()
         self.keep(cases, made.rows)
         if made.stopped:
             done = f"{len(made.rows):,} of {len(cases):,} runs are done and kept"
@@ -129,8 +129,8 @@ class Experiment(ABC):
             work.parent.rmdir()
         return written
 
-    def measure_run(self, _: int, case: Case, ran: Ran) -> Row:
-        """`measure`, as the engine calls it."""
+    def measure_run(self, case: Case, ran: Ran) -> Row:
+        """`measure`, as a laboratory calls it."""
         assert ran.raw is not None, "registered controllers run in this process"
         return self.measure(case, bp.Result(ran.raw))
 

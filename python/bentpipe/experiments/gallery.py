@@ -24,7 +24,8 @@ from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.plot.looks import UNDATED, on_page
 from bentpipe.registry import find
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.kept import Row, measure_all
+from bentpipe.sweeps.kept import Row
+from bentpipe.sweeps.lab import Lab
 
 PAGE = Path(__file__).with_name("gallery.md")
 
@@ -139,7 +140,8 @@ class Gallery(Experiment):
     def stale(self) -> list[str]:
         """The parts of the page that do not agree with new runs, one line each."""
         cases = self.cases()
-        made = measure_all(cases, self.measure_run)
+        with Lab() as lab:
+            made = lab.rows(cases, self.measure_run)
         found = _found(cases, [made.rows[number] for number in range(len(cases))])
         wrong, file = [], self.out / "gallery.md"
         if not file.exists() or file.read_text(encoding="utf-8") != page(found):

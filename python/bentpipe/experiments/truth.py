@@ -22,7 +22,7 @@ from bentpipe.experiments.experiment import Experiment
 from bentpipe.files import replace_text
 from bentpipe.progress import State
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import Clock, Interrupted
+from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.kept import Row
 from bentpipe.sweeps.store import Lock
 from bentpipe.truth import cell as cells_of
@@ -88,21 +88,14 @@ class Truth(Experiment, Generic[Of]):
             files = list(self.files())
             for file in files if self.fresh else ():
                 file.unlink(missing_ok=True)
-            clock = Clock(len(files), sum(map(Path.exists, files)), progress)
-            clock.running = [f"{self.name}: real transfers"]
-            clock.tell()
-
-            def over() -> None:
-                clock.done += 1
-                clock.tell()
-
             try:
-                self.transfer(TransferJob(self.at_once, over, self.tell))
+                what = f"{self.name}: real transfers"
+                self.transfer(TransferJob(self.at_once, self.tell, progress, what))
             except KeyboardInterrupt:
-                done = (
-                    f"{clock.done:,} of {clock.total:,} transfers are done and kept, those under way are lost"
-                )
-                raise Interrupted(f"{done}; the same command goes on from there") from None
+                done = f"{sum(map(Path.exists, files)):,} of {len(files):,} transfers are done and kept"
+                raise Interrupted(
+                    f"{done}, those under way are lost; the same command goes on from there"
+                ) from None
             return super().run(workers=workers, progress=progress)
         finally:
             lock.release()
@@ -217,9 +210,12 @@ class QuicTruth(Truth[QuicCell]):
         tool, left_out = quic_program.program(), list[str]()
         files = {cell: self.store.file(cell) for cell in self.cells}
 
-        def keep(transfer: QuicTransfer, numbers: Numbers, report: Mapping[str, Any]) -> None:
-            kept = {**transfer.cell.as_dict(), "numbers": numbers, "kept_time": report.get("kept_time")}
-            replace_text(files[transfer.cell], json.dumps(kept, indent=1) + "\n")
+        lacking = [cell for cell in files if not files[cell].exists()]
+
+        def keep(nth: int, numbers: Numbers, report: Mapping[str, Any]) -> None:
+            cell = lacking[nth]
+            kept = {**cell.as_dict(), "numbers": numbers, "kept_time": report.get("kept_time")}
+            replace_text(files[cell], json.dumps(kept, indent=1) + "\n")
 
         def simulate(cell: QuicCell) -> Numbers | None:
             try:
@@ -228,7 +224,7 @@ class QuicTruth(Truth[QuicCell]):
                 self.tell(str(failure))
                 return None
 
-        job.work_off([partial(QuicTransfer, cell, tool) for cell in files if not files[cell].exists()], keep)
+        job.work_off([partial(QuicTransfer, cell, tool) for cell in lacking], keep)
         stored = {cell: file.read_text(encoding="utf-8") for cell, file in files.items() if file.exists()}
         self.quic = {cell: json.loads(text)["numbers"] for cell, text in stored.items()}
         self.tcp: dict[QuicCell, Cell] = {}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from functools import partial
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy as np
 from bentpipe import _core
 from bentpipe.measured.transfers import RUN, Floats, IperfTest, Played, log_fit, log_fit_at_start, scenario
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import work_off
+from bentpipe.sweeps.lab import Lab
 
 _WHOLE_LINKS = 250
 """Transfers are simulated whole if the work suffices for this number of links ..."""
@@ -103,8 +102,8 @@ class Fitting:
         cases = [Case({}, scenario(test, link, lasted_s).to_dict()) for link in links]
         found = np.zeros(len(cases))
         done = 0
-        with closing(work_off(cases, range(len(cases)), keep_raw=True)) as runs:
-            for over in runs:
+        with Lab(near=True) as lab:
+            for over in lab.each(cases):
                 for ran in over:
                     if ran.raw is None:
                         raise ran.failure or RuntimeError(ran.error)

@@ -19,15 +19,17 @@ from bentpipe import _core
 from bentpipe.files import replace_text
 from bentpipe.pages import Page
 from bentpipe.progress import SearchProgress
+from bentpipe.studies.combinations import Combinations, Names, Tried, assembly
 from bentpipe.studies.design import Design, Size, clash
 from bentpipe.studies.job import StudyFailed
-from bentpipe.studies.laboratory import Laboratory, Names, Tried, assembly
 from bentpipe.studies.page import add_section
 from bentpipe.studies.readings import choice
 from bentpipe.studies.study import Section, Study, Tally
 from bentpipe.studies.text import Table
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.execution import Executor
+from bentpipe.sweeps.kept import FOLDER
+from bentpipe.sweeps.lab import Lab
 
 #: The seed before the first of those that the search has not seen.
 OTHER_SEEDS = 1000
@@ -163,14 +165,15 @@ def fit(
     began = time.monotonic()
     design = assembly(study).design
     few, full = design.sizes["quick"].bounded(limits.seeds, seeds=limits.seeds), design.sizes["full"]
-    with Laboratory(study, out, workers, progress, executor) as laboratory:
+    with Lab(out / FOLDER / "fit", workers=workers, executor=executor) as lab:
+        tries = Combinations(study, lab, progress)
         whole = sum(1 for _ in design.cases(design.joined(), full))
 
         def judge(what: str, wanted: Sequence[Names]) -> list[Tried | None]:
             # The base and the best are confirmed, each over two sets of seeds.
-            confirming = min(laboratory.expected_s(4 * whole), 30.0 * limits.minutes)
+            confirming = min(lab.remaining_s(4 * whole) or 0.0, 30.0 * limits.minutes)
             until = began + 60.0 * limits.minutes - confirming
-            return laboratory.judge(what, wanted, few, until=until)
+            return tries.judge(what, wanted, few, until=until)
 
         try:
             found = search(design, judge, limits.most)
@@ -179,13 +182,13 @@ def fit(
                     f"study {study.name}: {limits.minutes:g} minutes do not suffice for the base; its runs "
                     "are kept, and the same command goes on from there"
                 )
-            confirmed = _confirm(laboratory, found.best, full, began + 60.0 * limits.minutes)
+            confirmed = _confirm(tries, found.best, full, began + 60.0 * limits.minutes)
         except KeyboardInterrupt:
             raise Interrupted(
-                f"{laboratory.runs:,} runs are done and kept; the same command goes on from there"
+                f"{tries.runs:,} runs are done and kept; the same command goes on from there"
             ) from None
         if not found.late and all(of.tried for of in confirmed):
-            laboratory.prune()
+            lab.prune()
     return Fit(study, limits.seeds, found, confirmed)
 
 
@@ -243,14 +246,14 @@ def sections(data: dict[str, Any], found: Fit) -> list[Section]:
     ]
 
 
-def _confirm(laboratory: Laboratory, best: Tried, full: Size, until: float) -> list[Confirmed]:
+def _confirm(tries: Combinations, best: Tried, full: Size, until: float) -> list[Confirmed]:
     """The base and the best, in this order; the best is run first, as the time may not suffice for both."""
     found = []
     for names in dict.fromkeys([best.names, ()]):
         for after in (0, OTHER_SEEDS):
             seeds = f"{after + 1} to {after + full.seeds}"
             what = f"{' + '.join(names) or 'the base'}, seeds {seeds}"
-            (of,) = laboratory.judge(what, [names], full, after, until)
+            (of,) = tries.judge(what, [names], full, after, until)
             found.append(Confirmed(seeds, names, of))
     return sorted(found, key=lambda of: bool(of.names))
 

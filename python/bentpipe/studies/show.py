@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,15 +14,15 @@ import polars as pl
 from bentpipe import _core
 from bentpipe.plot import looks
 from bentpipe.studies.assembly import WORDS
+from bentpipe.studies.combinations import assembly
 from bentpipe.studies.design import BASE, Design
 from bentpipe.studies.job import StudyFailed, gather, keys_of, outcome_of
 from bentpipe.studies.judge import Findings, Sensitivity, evaluate, judged
-from bentpipe.studies.laboratory import assembly
 from bentpipe.studies.places import Place, PlaceKind, find
 from bentpipe.studies.study import Case, Figure, Outcome, Study, StudyPlan
 from bentpipe.studies.text import from_json, sentences
-from bentpipe.sweeps.engine import work_off
 from bentpipe.sweeps.kept import FOLDER as RUNS
+from bentpipe.sweeps.lab import Lab
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
@@ -250,8 +249,8 @@ def run_some(
         StudyFailed: a run failed; the message is one line.
     """
     over = {}
-    with closing(work_off(cases, range(len(cases)), workers=workers, measure=study.measure)) as runs:
-        for some in runs:
+    with Lab(workers=workers) as lab:
+        for some in lab.each(cases, far=study.measure):
             for ran in some:
                 if ran.error is not None:
                     raise StudyFailed(f"study {study.name}: {ran.error}")

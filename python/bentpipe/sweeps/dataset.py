@@ -17,18 +17,16 @@ from __future__ import annotations
 import copy
 import json
 import os
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _core, foreign
-from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.engine import TABLES, Clock, Interrupted, Runs, Tables
-from bentpipe.sweeps.execution import Ran
+from bentpipe.sweeps.case import Key
+from bentpipe.sweeps.engine import TABLES, Interrupted, Runs, Tables
 from bentpipe.sweeps.fingerprint import simulator_hash
-from bentpipe.sweeps.store import PARTS, WHOLE, Shard, Store, StoredRun, read_table
+from bentpipe.sweeps.store import PARTS, WHOLE, Over, Shard, Store, StoredRun, read_table
 from bentpipe.sweeps.vary import put_at
 
 if TYPE_CHECKING:
@@ -39,135 +37,107 @@ if TYPE_CHECKING:
 ABOUT = "sweep.json"
 """The description of a dataset."""
 FORMAT, VERSION = "bentpipe sweep", 1
-#: Finished runs are written this often, in s, ...
-FLUSH_S = 1.0
-#: ... and when this number of runs waits for it.
+#: Finished runs are written when this number waits for it.
 FLUSH_RUNS = 500
 #: Differences that a message names.
 _DIFFERENCES = 3
 _KINDS: Mapping[str, type[Key]] = {kind.__name__: kind for kind in (bool, int, float, str)}
 
 
-class Dataset:
+class Dataset(Store):
     """The dataset of a plan in a directory. As a context, no other process writes to it meanwhile.
+
+    Its `done` are the runs that did not fail. Runs that are there are adapted to the plan: numbers, columns.
 
     Args:
         place: the directory; made if it is not there.
         plan: its runs.
         shard: this writer's part of the runs, if several share the directory.
+        fresh: forget the runs that are there.
 
     Raises:
-        ScenarioError: the directory holds something else, or another writer is there.
+        ScenarioError: the directory holds something else, or runs of another scenario or simulator, or of a
+            later version; another writer is there.
         OSError: nothing can be written there.
     """
 
-    def __init__(self, place: Path, plan: Plan, shard: Shard = WHOLE) -> None:
-        self.place, self._plan, self._shard = place, plan, shard
+    with_failed = True
+
+    def __init__(self, place: Path, plan: Plan, shard: Shard = WHOLE, *, fresh: bool = False) -> None:
+        self._plan = plan
         for name, code in plan.about()["controllers"].items():
             if not code:
                 raise _core.ScenarioError(
                     f"{name} has no source, so a change of it could not be noticed; write it to a file"
                 )
         check_place(place)
-        self._store = Store(place, TABLES, always=("flows", "links"), shard=shard)
+        super().__init__(place, TABLES, always=("flows", "links"), most=FLUSH_RUNS, shard=shard, fresh=fresh)
         self._tables = Tables(plan.types)
-        #: The numbers of the runs that are on disk.
-        self.done: set[int] = set()
-        #: Files that were not as they had been written; their runs are missing again.
-        self.damaged: Sequence[Path] = ()
-        self._waiting: list[tuple[Case, Ran]] = []
-        self._written = time.monotonic()
+
+    def interrupted(self, total: int) -> Interrupted:
+        """The end of a job of so many runs that the user stopped."""
+        # The signal may have come while runs were written, which nothing but the store has counted then.
+        self.flush()
+        done = sum(1 for _ in self.runs())
+        return Interrupted(f"{done:,} of {total:,} runs are in {self.folder}; the same command goes on")
 
     def __enter__(self) -> Self:
-        self._store.__enter__()
+        """Raises what the class says; runs that are there are adapted to the plan."""
+        super().__enter__()
+        try:
+            self._adapt()
+        except BaseException:
+            self._lock.release()
+            raise
         return self
 
-    def __exit__(self, *how: object) -> None:
-        self._store.__exit__(*how)
+    def frames(self, over: Sequence[Over]) -> Mapping[str, pl.DataFrame]:
+        """The tables of some runs, in the order of their numbers."""
+        pairs = [(case, ran) for _, case, ran in over]
+        return self._tables.frames(sorted(pairs, key=lambda pair: pair[1].number))
 
-    def prepare(self, *, fresh: bool = False) -> None:
-        """Reads existing runs, and adapts them to the plan: numbers, columns, no runs that failed.
-
-        Args:
-            fresh: forget all existing runs.
-
-        Raises:
-            ScenarioError: there are runs of another scenario or simulator, or of a later version.
-        """
-        old = about(self.place)
-        self.damaged = self._store.open()
-        if fresh:
-            self._store.clear()
-            self.damaged = ()
-        numbers = self._plan.take_over([run.key for run in self._store.runs()])
-        others = sum(run.key not in numbers for run in self._store.runs())
+    def _adapt(self) -> None:
+        old = about(self.folder)
+        numbers = self._plan.take_over([run.key for run in self.runs()])
+        others = sum(run.key not in numbers for run in self.runs())
         if others:
-            there = sum(1 for _ in self._store.runs())
+            there = sum(1 for _ in self.runs())
             what = "; ".join(_differences(old, self._plan.about())) or "its values are others"
             raise _core.ScenarioError(
-                f"{self.place} holds {there:,} runs, {others:,} of them not of this sweep ({what}); "
+                f"{self.folder} holds {there:,} runs, {others:,} of them not of this sweep ({what}); "
                 "choose another --out, or give --fresh to remove them"
             )
         self._fit(numbers, columns=old.get("keys") == self._plan.about()["keys"])
-        self.done = {run.number for run in self._store.runs() if not run.failed}
         self._write_about()
-
-    def take(self, over: Sequence[tuple[Case, Ran]]) -> None:
-        """Takes runs that are over. They are written with others, about every second."""
-        self._waiting += over
-        late = time.monotonic() - self._written >= FLUSH_S
-        if self._waiting and (late or len(self._waiting) >= FLUSH_RUNS):
-            self.flush()
-
-    def flush(self) -> None:
-        """Writes the runs that wait for it."""
-        waiting, self._waiting = self._waiting, []
-        if waiting:
-            self.add(waiting)
-        self._written = time.monotonic()
-
-    def add(self, over: Sequence[tuple[Case, Ran]]) -> None:
-        """Writes runs that are over."""
-        runs = [
-            StoredRun(ran.number, self._plan.run_key(ran.number), ran.error is not None) for _, ran in over
-        ]
-        self._store.add(self._tables.frames(sorted(over, key=lambda pair: pair[1].number)), sorted(runs))
-
-    def finish(self) -> Runs:
-        """Merges many files into few, writes the final plan, and gives all runs."""
-        self._store.compact()
-        self._write_about()
-        return read(self.place)
-
-    def interrupted(self, clock: Clock) -> Interrupted:
-        """The end of a job that the user stopped."""
-        # The signal may have come while runs were written, which nothing but the store has counted then.
-        done = sum(1 for _ in self._store.runs())
-        return Interrupted(f"{done:,} of {clock.total:,} runs are in {self.place}; the same command goes on")
 
     def _fit(self, numbers: Mapping[str, int], *, columns: bool) -> None:
         """Renumbers runs, rewrites columns that have changed, and drops failed runs."""
-        for part in list(self._store.parts):
+        for part in list(self.parts):
             new = {run.number: numbers[run.key] for run in part.runs if not run.failed}
-            owned = self._shard.owns(part.name)
+            owned = self.shard.owns(part.name)
             if columns and all(old == now for old, now in new.items()):
                 if not owned or len(new) == len(part.runs):
                     continue  # the failed runs of other shards are theirs to repeat
             elif not owned:
                 raise _core.ScenarioError(
-                    f"{self.place} holds runs of another grid; give the command once without --shard"
+                    f"{self.folder} holds runs of another grid; give the command once without --shard"
                 )
             kept = [StoredRun(new[run.number], run.key, failed=False) for run in part.runs if not run.failed]
             named = {old: self._plan.named(now) for old, now in new.items()}
-            self._store.rewrite([part], kept, partial(self._tables.renamed, named))
+            self.rewrite([part], kept, partial(self._tables.renamed, named))
+
+    def finish(self) -> None:
+        """Writes what waits and the final plan, and merges small files."""
+        super().finish()
+        self._write_about()
 
     def _write_about(self) -> None:
         now = {"format": FORMAT, "version": VERSION, **self._plan.about()}
         text = json.dumps(now, indent=1, default=str) + "\n"
-        path = self.place / ABOUT
+        path = self.folder / ABOUT
         if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text:
             # Not by `files.replace`: shards on other machines may write the same at this moment.
-            work = self.place / f".{self._shard.prefix}{ABOUT}"
+            work = self.folder / f".{self.shard.prefix}{ABOUT}"
             work.write_text(text, encoding="utf-8")
             os.replace(work, path)
 

@@ -36,6 +36,11 @@ Measure = Callable[[Case, Mapping[str, Any], "pl.DataFrame | None"], Mapping[str
 #: A function of a module that the worker can import; its first argument receives its progress.
 Task = Callable[..., Any]
 
+#: Most runs that a worker gets at once.
+BATCH = 32
+#: Time that a laboratory waits for a run before it does other work, s.
+WAIT_S = 0.1
+
 _START = "import sys; from bentpipe.sweeps.execution import serve; serve(int(sys.argv[1]))"
 
 
@@ -63,8 +68,8 @@ class Ran:
     link_trace: pl.DataFrame | None = None
     #: The transfers of applications, if the case keeps traces and its scenario records them.
     transfers: pl.DataFrame | None = None
-    #: The result of `RunBatch.measure`.
-    measures: Mapping[str, Key] = field(default_factory=dict)
+    #: The result of `RunBatch.measure`, and then the row that a laboratory makes of the run.
+    measures: Mapping[str, Any] = field(default_factory=dict)
     #: Processor time of the run and of its measures, s; 0 if threads share a process.
     cpu_s: float = 0.0
     #: The result itself, and the exception: where the run was made in this process.
@@ -289,7 +294,7 @@ class Processes:
         self._pool.start(self._started, run_batch, batch)
         self._started += 1
 
-    def begin(self, name: str, task: Task, *args: Any) -> None:
+    def begin(self, name: Any, task: Task, *args: Any) -> None:
         """Gives a free worker something else to do; `others` gets its results."""
         self._pool.start(name, task, *args)
 
@@ -347,6 +352,26 @@ class Here:
     def stop(self) -> None:
         """Ends everything."""
         self._waiting.clear()
+
+
+def share_out(executor: Executor, batches: Iterator[RunBatch]) -> Iterator[Sequence[Ran]]:
+    """Gives batches to an executor as it is free, and runs as they are over; at times an empty list.
+
+    The caller must stop the executor.
+    """
+    in_hand, more = 0, True
+    while more or in_hand:
+        while more and executor.free:
+            batch = next(batches, None)
+            more = batch is not None
+            if batch is not None:
+                executor.start(batch)
+                in_hand += len(batch.numbers)
+        # With nothing in hand, workers may still have to report that they are free.
+        if in_hand or more:
+            over = executor.finished(WAIT_S)
+            in_hand -= len(over)
+            yield over
 
 
 def run_batch(tell: Callable[[Ran], None], batch: RunBatch) -> None:

@@ -87,10 +87,15 @@ class Fingerprints:
         return found.hexdigest()[:24]
 
     def case(self, case: Case, code: str) -> str:
-        """The key of the measures of a run; `code` is the hash of the code that measures it."""
+        """The key of the measures of a run; `code` is the hash of the code that measures it.
+
+        It is "" for a run with a controller whose change could not be noticed.
+        """
         for name, cls in case.controllers.items():
             if name not in self.controllers:
                 self.controllers[name] = source_hash(cls)
+            if not self.controllers[name]:
+                return ""
         beside = [dict(case.keys), dict(case.settings), case.keep_trace, code]
         return run_key(self.point({**case.scenario, "": beside}), case.seed)
 

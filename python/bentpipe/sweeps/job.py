@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +14,12 @@ from bentpipe.progress import State
 from bentpipe.result import each_once
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.dataset import Dataset, read
-from bentpipe.sweeps.engine import Clock, Interrupted, Runs, in_memory, work_off
+from bentpipe.sweeps.engine import Interrupted, Runs, in_memory
 from bentpipe.sweeps.execution import Executor, Ran
+from bentpipe.sweeps.lab import Lab
+from bentpipe.sweeps.lot import Lot
 from bentpipe.sweeps.plan import Given, Plan
-from bentpipe.sweeps.store import WHOLE, Shard, repeated
+from bentpipe.sweeps.store import WHOLE, Shard
 
 if TYPE_CHECKING:
     import polars as pl
@@ -124,43 +125,32 @@ def run_plan(
     rule: AllSeeds | UntilInterval = AllSeeds(plan, shard)
     if until is not None:
         rule = UntilInterval(plan, until, most_seeds, shard)
-    with ExitStack() as held:
-        kept: _Memory | Dataset
-        if place is None:
-            kept = _Memory(plan)
-        else:
-            kept = held.enter_context(Dataset(place, plan, shard))
-            kept.prepare(fresh=fresh)
-            if until is not None:
-                for number, value in goodputs(read(place).flows).items():
-                    rule.learn(number, value)
-        clock = Clock(0, 0, progress)
-        clock.warnings = repeated(kept.damaged)
+    over: dict[int, tuple[Case, Ran]] = {}
+    with Lab(workers=workers, executor=executor, progress=progress) as lab:
+        kept = None if place is None else lab.open(Dataset(place, plan, shard, fresh=fresh))
+        if place is not None and until is not None:
+            for number, value in goodputs(read(place).flows).items():
+                rule.learn(number, value)
         try:
             while numbers := rule.next():
-                missing = [number for number in numbers if number not in kept.done]
-                clock.total += len(numbers)
-                clock.take_over(len(numbers) - len(missing))
-                clock.tell()
-                made = None if executor is None or not missing else executor()
-                with closing(work_off(plan, missing, workers=workers, executor=made)) as runs:
-                    for some in runs:
-                        for ran in some:
-                            result = ran.result if ran.error is None else None
-                            rule.learn(ran.number, None if result is None else goodput(result["flows"]))
-                            if result is not None and warned is not None:
-                                for text in result["warnings"]:
-                                    warned[text] = warned.get(text, 0) + 1
-                        kept.take([(plan[ran.number], ran) for ran in some])
-                        clock.count(some)
-            kept.flush()
-            return kept.finish()
+                for some in lab.work([Lot(plan, key=plan.run_key, numbers=numbers, kept=kept)]):
+                    for _, ran in some:
+                        result = ran.result if ran.error is None else None
+                        rule.learn(ran.number, None if result is None else goodput(result["flows"]))
+                        if result is not None and warned is not None:
+                            for text in result["warnings"]:
+                                warned[text] = warned.get(text, 0) + 1
+                        if kept is None:
+                            over[ran.number] = plan[ran.number], ran
+            if kept is not None:
+                kept.finish()
         except KeyboardInterrupt:
-            kept.flush()
-            raise kept.interrupted(clock) from None
-        except BaseException:
-            kept.flush()
-            raise
+            total = lab.state().total
+            if kept is not None:
+                raise kept.interrupted(total) from None
+            runs = in_memory(plan.types, over)
+            raise Interrupted(f"{len(over):,} of {total:,} runs were done", runs) from None
+    return in_memory(plan.types, over) if place is None else read(place)
 
 
 class AllSeeds:
@@ -246,24 +236,3 @@ def goodputs(flows: pl.DataFrame) -> dict[int, float]:
     """The same for each run of a table of flows, by its number."""
     runs = flows.select("run", "half", "goodput_bps").partition_by("run", as_dict=True)
     return {run: goodput(rows.iter_rows(named=True)) for (run,), rows in runs.items()}
-
-
-class _Memory:
-    """Runs that stay in memory."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self.done: dict[int, tuple[Case, Ran]] = {}
-        self.damaged: Sequence[Path] = ()
-
-    def take(self, some: Sequence[tuple[Case, Ran]]) -> None:
-        self.done.update((ran.number, (case, ran)) for case, ran in some)
-
-    def flush(self) -> None:
-        pass
-
-    def finish(self) -> Runs:
-        return in_memory(self._plan.types, len(self._plan), self.done)
-
-    def interrupted(self, clock: Clock) -> Interrupted:
-        return Interrupted(f"{clock.done:,} of {clock.total:,} runs were done", self.finish())

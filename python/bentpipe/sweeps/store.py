@@ -16,12 +16,14 @@ import fcntl
 import json
 import re
 import signal
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
+from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from bentpipe import foreign
 from bentpipe._core import ScenarioError
@@ -30,11 +32,16 @@ from bentpipe.files import Changed, check_file, lock, make_folder, read_frame, r
 if TYPE_CHECKING:
     import polars as pl
 
+    from bentpipe.sweeps.case import Case
+    from bentpipe.sweeps.execution import Ran
+
 _LOCK = ".lock"
 PARTS = "parts"
 """The folder of the files that list the parts."""
 _VERSION = 1
 _DAMAGED = "{path} is damaged; the command that wrote it repeats its runs"
+#: Finished runs are written this often, in s.
+FLUSH_S = 1.0
 #: Parts are put together as long as their files are smaller than this in all, in bytes, ...
 _LARGE = 64 << 20
 #: ... and have fewer runs than this.
@@ -109,20 +116,31 @@ class Part:
     replaces: Sequence[str] = ()
 
 
+Over = tuple[str, "Case", "Ran"]
+"""A run that is over, with its key."""
 Change = Callable[["pl.DataFrame"], "pl.DataFrame"]
 """The new contents of a table when its part is rewritten, from its rows."""
 
 
-class Store:
-    """The parts in a folder. As a context, no other process writes to them meanwhile.
+class Store(ABC):
+    """Runs in a folder, which are written as parts. As a context, no other process writes to them meanwhile.
 
     Args:
         folder: made if it is not there.
         tables: the names of the tables; each is a folder with a file of every part that has rows of it.
         always: the tables that have a file in every part, also without rows.
         many: parts with fewer runs are put together.
+        most: a part is written when this number of runs waits for it.
         shard: the owner of these parts, if several writers share the folder.
+        fresh: forget the runs that are there.
+
+    Attributes:
+        done: the keys of the runs that are there or wait to be written.
+        warnings: lines about stored runs that could not be used and were removed.
     """
+
+    #: Whether runs that failed are stored, too.
+    with_failed: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -131,24 +149,80 @@ class Store:
         *,
         always: Sequence[str] = (),
         many: int = _MANY,
+        most: int,
         shard: Shard = WHOLE,
+        fresh: bool = False,
     ) -> None:
         self.folder, self.tables, self._always = folder, tables, always
-        self._many = many
+        self._many, self._most, self._fresh = many, most, fresh
         self.shard = shard
+        self.done: set[str] = set()
+        self.warnings: Sequence[str] = ()
         self.parts: list[Part] = []
         #: The highest number of a part.
         self._last = 0
         self._lock = Lock(folder, shard)
+        self._waiting: list[Over] = []
+        self._written = 0.0
 
     def __enter__(self) -> Self:
         """Raises ScenarioError if another process writes there, OSError if the folder cannot be made."""
         make_folder(self.folder)
         self._lock.take()
+        try:
+            damaged = self.open()
+            if self._fresh:
+                self.clear()
+            else:
+                self.warnings = [
+                    f"{path} was damaged; it was removed and its runs are repeated" for path in damaged
+                ]
+            self.done = {run.key for run in self.runs() if not run.failed}
+        except BaseException:
+            self._lock.release()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
+        with suppress(OSError):  # whoever takes runs learns of it by `flush`
+            self.flush()
         self._lock.release()
+
+    def has(self, key: str) -> bool:
+        """Whether a run is there."""
+        return key in self.done
+
+    def take(self, key: str, case: Case, ran: Ran) -> None:
+        """Takes a run that is over; `flush` writes it."""
+        self._waiting.append((key, case, ran))
+        self.done.add(key)
+
+    def flush(self, *, late: bool = False) -> None:
+        """Writes the runs that wait for it; late: only if they are many, or the last were written long ago.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        if late and len(self._waiting) < self._most and time.monotonic() - self._written < FLUSH_S:
+            return
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            runs = [StoredRun(ran.number, key, ran.error is not None) for key, _, ran in waiting]
+            self.add(self.frames(waiting), sorted(runs))
+        self._written = time.monotonic()
+
+    def finish(self) -> None:
+        """Writes what waits, and merges small files.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        self.flush()
+        self.compact()
+
+    @abstractmethod
+    def frames(self, over: Sequence[Over]) -> Mapping[str, pl.DataFrame]:
+        """The tables of some runs."""
 
     def open(self) -> list[Path]:
         """Finds the parts, checks those that are one's own, and removes incomplete ones.
@@ -383,11 +457,6 @@ def read_part(path: Path) -> Part | None:
         raise
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-
-
-def repeated(damaged: Iterable[Path]) -> list[str]:
-    """What to say about parts that `Store.open` removed."""
-    return [f"{path} was damaged; it was removed and its runs are repeated" for path in damaged]
 
 
 def read_table(folder: Path, table: str) -> pl.DataFrame | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,10 +18,13 @@ import numpy as np
 
 from bentpipe.emulation.congestion import is_there
 from bentpipe.files import replace_text
+from bentpipe.progress import State
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.execution import Ran, RunBatch
+from bentpipe.sweeps.lab import Lab
 from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.comparison import CURVE, GOODPUT, RETRANSMITTED, RTT, curve_distance
 from bentpipe.truth.paused import PausedCell
-from bentpipe.truth.quic_program import QuicTransfer
 from bentpipe.truth.real import PausedTransfer, RealTransfer, TransferFailed
 from bentpipe.truth.side import Side, TransferStore
 
@@ -30,8 +34,74 @@ LOOK_S = 0.05
 TRIES = 2
 """The number of attempts at a transfer whose emulation did not keep time."""
 
-Real = TypeVar("Real", RealTransfer, PausedTransfer, QuicTransfer)
 Of = TypeVar("Of", Cell, PausedCell)
+
+
+class Transfers:
+    """The executor of real transfers, which take as long as they last. A case names its transfer by `nth`.
+
+    A transfer whose emulation does not keep time is made again.
+
+    Args:
+        at_once: number of links that are emulated at a time.
+        starts: each starts a transfer.
+    """
+
+    def __init__(self, at_once: int, starts: Sequence[Callable[[], Any]]) -> None:
+        self.size, self._starts = at_once, starts
+        #: The number of each run, its transfer, and how many attempts there were.
+        self._waiting: deque[tuple[int, int, int]] = deque()
+        self._running: list[tuple[int, int, int, Any]] = []
+        self._made = self._failures = 0
+        self._next_start = 0.0
+
+    @property
+    def free(self) -> int:
+        """The number of batches that can be started now."""
+        return max(0, self.size - len(self._running) - len(self._waiting))
+
+    def start(self, batch: RunBatch) -> None:
+        """Begins a batch."""
+        for number, case in zip(batch.numbers, batch.cases, strict=True):
+            self._waiting.append((number, int(case.keys["nth"]), 1))
+
+    def finished(self, timeout_s: float) -> Sequence[Ran]:
+        """Transfers that are over, with their numbers and the emulator's report; waits a moment.
+
+        Raises:
+            OSError: the machine or the privileges do not allow an emulated link.
+            TransferFailed: no transfer can be made at all.
+        """
+        time.sleep(min(LOOK_S, timeout_s))
+        if self._waiting and len(self._running) < self.size and time.monotonic() >= self._next_start:
+            number, nth, attempt = self._waiting.popleft()
+            self._running.append((number, nth, attempt, self._starts[nth]()))
+            self._next_start = time.monotonic() + APART_S
+        over = []
+        for one in [one for one in self._running if one[3].step()]:
+            self._running.remove(one)
+            number, nth, attempt, transfer = one
+            try:
+                numbers, report = transfer.finish()
+            except TransferFailed as failure:
+                self._failures += 1
+                if self._failures > self.size and not self._made:
+                    raise
+                over.append(Ran(number, error=str(failure)))
+                continue
+            if report.get("kept_time", True) or attempt == TRIES:
+                self._made += 1
+                over.append(Ran(number, measures={"numbers": numbers, "report": report}))
+            else:
+                self._waiting.append((number, nth, attempt + 1))
+        return over
+
+    def stop(self) -> None:
+        """Ends everything."""
+        for *_, transfer in self._running:
+            transfer.abandon()
+        self._running.clear()
+        self._waiting.clear()
 
 
 @dataclass(frozen=True)
@@ -40,58 +110,37 @@ class TransferJob:
 
     Args:
         at_once: number of links that are emulated at a time.
-        over: called when a transfer is stored.
         tell: called with a line for each transfer that is left out, with the reason.
+        progress: called with the state of the job.
+        name: what is shown of the current work.
     """
 
     at_once: int
-    over: Callable[[], None]
     tell: Callable[[str], None]
+    progress: Callable[[State], None] | None = None
+    name: str = "real transfers"
 
     def work_off(
-        self, starts: Sequence[Callable[[], Real]], keep: Callable[[Real, Any, dict[str, Any]], None]
+        self, starts: Sequence[Callable[[], Any]], keep: Callable[[int, Any, dict[str, Any]], None]
     ) -> None:
-        """Makes transfers. One whose emulation does not keep time is made again; one that fails is left out.
+        """Makes transfers; one that fails is left out.
 
         Args:
             starts: each starts a transfer.
-            keep: stores a transfer that is over, from its numbers and the emulator's report.
+            keep: stores a transfer that is over, from its place in `starts`, its numbers and the emulator's
+                report.
 
         Raises:
             OSError: the machine or the privileges do not allow an emulated link.
             TransferFailed: no transfer can be made at all.
         """
-        waiting = deque((start, 1) for start in starts)
-        running: list[tuple[Real, Callable[[], Real], int]] = []
-        made, failures, next_start = 0, 0, 0.0
-        try:
-            while waiting or running:
-                now = time.monotonic()
-                if waiting and len(running) < self.at_once and now >= next_start:
-                    start, attempt = waiting.popleft()
-                    running.append((start(), start, attempt))
-                    next_start = now + APART_S
-                for one in [one for one in running if one[0].step()]:
-                    running.remove(one)
-                    transfer, start, attempt = one
-                    try:
-                        numbers, report = transfer.finish()
-                    except TransferFailed as failure:
-                        failures += 1
-                        self.tell(str(failure))
-                        if failures > self.at_once and not made:
-                            raise
-                        continue
-                    if report.get("kept_time", True) or attempt == TRIES:
-                        made += 1
-                        keep(transfer, numbers, report)
-                        self.over()
-                    else:
-                        waiting.append((start, attempt + 1))
-                time.sleep(LOOK_S)
-        finally:
-            for transfer, *_ in running:
-                transfer.abandon()
+        cases = [Case({"nth": nth}, {}) for nth in range(len(starts))]
+        with Lab(executor=lambda: Transfers(self.at_once, starts), progress=self.progress) as lab:
+            for ran in chain.from_iterable(lab.each(cases, named=lambda _: self.name)):
+                if ran.error is not None:
+                    self.tell(ran.error)
+                else:
+                    keep(ran.number, ran.measures["numbers"], ran.measures["report"])
 
     def measure(self, cells: Sequence[Cell], store: TransferStore) -> list[Cell]:
         """Makes the transfers of the kernel's TCP that the store lacks; returns the cells that are there.
@@ -103,18 +152,18 @@ class TransferJob:
 
         def work(wanted: Sequence[Cell], names: Mapping[Sender, str]) -> None:
             starts = [partial(RealTransfer, cell, store.folder, names[cell.sender]) for cell in wanted]
-            self.work_off(starts, lambda one, side, report: store.put(one.cell, side, _about(report)))
+            self.work_off(starts, lambda nth, side, report: store.put(wanted[nth], side, _about(report)))
 
         return self._lacking(cells, store, work)
 
     def measure_paused(self, cells: Sequence[PausedCell], store: TransferStore) -> list[PausedCell]:
         """The same with traffic that pauses; the store has a file of each, with all that is known."""
 
-        def keep(one: PausedTransfer, numbers: dict[str, Any], report: dict[str, Any]) -> None:
-            text = json.dumps({**one.cell.as_dict(), **numbers, **_about(report)}) + "\n"
-            replace_text(store.file(one.cell), text)
-
         def work(wanted: Sequence[PausedCell], names: Mapping[Sender, str]) -> None:
+            def keep(nth: int, numbers: dict[str, Any], report: dict[str, Any]) -> None:
+                text = json.dumps({**wanted[nth].as_dict(), **numbers, **_about(report)}) + "\n"
+                replace_text(store.file(wanted[nth]), text)
+
             self.work_off([partial(PausedTransfer, cell, names[cell.sender]) for cell in wanted], keep)
 
         return self._lacking(cells, store, work)

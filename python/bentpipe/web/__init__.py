@@ -97,7 +97,7 @@ class FirstScenario:
 
 
 @dataclass(frozen=True)
-class Lab:
+class Exercise:
     """An exercise beside the simulator.
 
     Attributes:
@@ -111,7 +111,7 @@ class Lab:
     jobs: Sequence[Mapping[str, Any]]
 
 
-def page(module: bytes, first: FirstScenario | None = None, lab: Lab | None = None) -> str:
+def page(module: bytes, first: FirstScenario | None = None, lab: Exercise | None = None) -> str:
     """The whole page as HTML.
 
     Args:
@@ -178,7 +178,7 @@ def known(first: FirstScenario | None = None) -> dict[str, Any]:
     }
 
 
-def _script(lab: Lab | None) -> str:
+def _script(lab: Exercise | None) -> str:
     """The scripts of the page as one function, which may wait. What starts it is the last."""
     *all_pages, start = PARTS
     parts = "\n".join(_own(f"{part}.js") for part in [*all_pages, *(["lab"] if lab else []), start])
