@@ -23,8 +23,8 @@ from bentpipe import studies
 from bentpipe.studies import show
 from bentpipe.studies.assembly import WORDS as FIGURES
 from bentpipe.studies.claim import COUNTED, FAILING, RULE, TOLERANCES, TRIED, Tolerance, Verdict
+from bentpipe.studies.combinations import assembly
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
-from bentpipe.studies.laboratory import assembly
 from bentpipe.studies.page import count, plain, row, shown, values
 from bentpipe.studies.places import Place, PlaceKind
 from bentpipe.studies.readings import choice

@@ -9,7 +9,7 @@ import ast
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -106,17 +106,45 @@ def room_of(path: Path, text: str) -> str:
     return "cli" if is_verb else path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+def names_imported(tree: ast.AST) -> Iterator[str]:
+    """What a Python file imports from the package, at once or later, by its name below `bentpipe`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{name.name}" for name in node.names]
+        else:
+            continue
+        yield from (name.removeprefix("bentpipe.") for name in names if name.startswith("bentpipe."))
+
+
 def rooms_imported(text: str) -> set[str]:
     """The rooms that a Python file imports, at once, later or for types only."""
-    found = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            found |= {name.name.split(".")[1] for name in node.names if name.name.startswith("bentpipe.")}
-        elif isinstance(node, ast.ImportFrom) and node.module == "bentpipe":
-            found |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bentpipe."):
-            found.add(str(node.module).split(".")[1])
-    return found
+    return {name.split(".")[0] for name in names_imported(ast.parse(text))}
+
+
+class WithoutTypes(ast.NodeTransformer):
+    """Leaves out what is imported for types only."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        """Leaves out `if TYPE_CHECKING`."""
+        only_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return None if only_types else self.generic_visit(node)
+
+
+def test_no_files_of_the_package_import_each_other() -> None:
+    """At once or later. A class and the function that writes it may know each other by their types."""
+    files = {path.relative_to(PACKAGE).with_suffix(""): path for path in PACKAGE.rglob("*.py")}
+    known = {".".join(name.parts).removesuffix(".__init__"): path for name, path in files.items()}
+    graph: dict[str, set[str]] = defaultdict(set)
+    for module, path in known.items():
+        tree = WithoutTypes().visit(ast.parse(path.read_text(encoding="utf-8")))
+        for name in names_imported(tree):
+            while name and name not in known:
+                name = name.rpartition(".")[0]
+            graph[module] |= {name} - {"", module}
+    assert len(graph) > 200
+    TopologicalSorter(graph).prepare()
 
 
 def test_no_room_imports_a_floor_above_it() -> None:

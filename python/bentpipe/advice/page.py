@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from bentpipe import _core, linux, registry
 from bentpipe.advice.quantities import FILE, QUANTITIES
 from bentpipe.advice.question import GOALS
-from bentpipe.advice.verdict import Advice
 from bentpipe.advice.wording import keeping
 from bentpipe.measures import MeasureRow
 from bentpipe.pages import Axis, Badge, Curve, Hyperlink, Page, Prose, Snippet
+
+if TYPE_CHECKING:
+    from bentpipe.advice.verdict import Advice
 
 COSTS = ("queue_p95_s", "loss", "resent", "startup_s", "file_s", "jain", "harm_cubic", "harm_reno")
 """Costs of an algorithm."""
