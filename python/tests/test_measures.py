@@ -112,6 +112,30 @@ def test_a_sweep_leaves_out_the_parts_of_a_flow_as_a_comparison_does(tmp_path: P
     assert point["rtt_p95_s"] == pytest.approx(compared["rtt_p95_s"].item())
 
 
+def test_figures_and_reports_count_the_same_flows() -> None:
+    """A fixed CUBIC is beside the algorithm under test, also where that is CUBIC; both directions count."""
+    rows = [
+        {"flow.0.cc": cc, **flow(name, own, goodput, 10, 0), "half": half, "result_cc": own}
+        | {"run": run}
+        for run, cc in enumerate(("cubic", "bbr"))
+        for name, own, goodput, half in (
+            ("a/there", cc, 3e6, "first"), ("a/back", cc, 1e6, "second"), ("b", "cubic", 2e6, None),
+        )
+    ]  # fmt: skip
+    flows = pl.DataFrame(rows, schema_overrides={"completion_s": pl.Float64, "half": pl.String}).drop("cc")
+    figure = per_run(many(flows), "goodput_bps")
+    assert dict(figure.select("algorithm", "y").rows()) == {"cubic": 4e6, "bbr": 4e6}
+    report = sample(Stored([Path("made-up")], flows, LINKS, pl.DataFrame(), pl.DataFrame()), ["goodput"])
+    assert dict(report.rows.select("algorithm", "goodput").rows()) == {
+        "CUBIC": 4.0, "CUBIC beside CUBIC": 2.0, "BBR": 4.0, "CUBIC beside BBR": 2.0,
+    }  # fmt: skip
+
+
+def test_jains_index_of_one_flow_is_unknown() -> None:
+    two = FLOWS.with_columns(run=pl.Series([0, 0, 1]))
+    assert per_run(many(two), "jain").select("run", "algorithm").rows() == [(0, "cubic")]
+
+
 def test_power_is_goodput_by_the_mean_round_trip_time_of_each_flow() -> None:
     """6 Mbit/s by 0.2 s and 1 Mbit/s by 0.1 s are 30 and 10 Mbit/s² (Kleinrock 1979)."""
     flows = FLOWS.with_columns(rtt_mean_s=pl.Series([0.2, 0.1, 0.5]))

@@ -17,6 +17,7 @@ from bentpipe.measures import LOG_FROM, REPORTED, MeasureRow
 from bentpipe.pages import Axis
 from bentpipe.sweeps.flows import chosen, controlled, counted
 from bentpipe.sweeps.stored import Stored
+from bentpipe.units import short
 
 USUAL = ("goodput", "rtt_p95", "loss", "completion", "jain")
 """The measures shown by default, as far as the runs have them."""
@@ -79,7 +80,7 @@ class Parameter:
     @staticmethod
     def said(value: float | str) -> str:
         """A value in words."""
-        return value if isinstance(value, str) else f"{value:.4g}"
+        return value if isinstance(value, str) else short(value)
 
 
 @dataclass(frozen=True)
