@@ -41,11 +41,12 @@ def paper(package: str) -> Study:
 
     setup = importlib.import_module(f"{package}.setup")
     words = Words.beside(setup.__file__ or "")
+    title, citation, summary = (" ".join(words[name].split()) for name in ("Title", "Citation", "Summary"))
     return Study(
         name=package.rpartition(".")[2].replace("_", "-"),
-        title=words.text("Title"),
-        citation=words.text("Citation"),
-        summary=words.text("Summary"),
+        title=title,
+        citation=citation,
+        summary=summary,
         plan=Loaded(f"{package}.setup", "DESIGN.plan"),
         measure=setup.DESIGN.measure,
         report=Loaded(f"{package}.figures", "build"),

@@ -19,10 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from bentpipe.pages.markdown import environment
-from bentpipe.studies.page import plain
 from bentpipe.studies.study import Figure
-from bentpipe.studies.text import Block, Items, Table, listing
+from bentpipe.studies.text import Block, Items, Table, listing, sentences
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,6 +69,8 @@ class Words(dict[str, str]):
     def _rendered(self, name: str, values: Mapping[str, object], kept: list[Items | Table]) -> str:
         """A section, which has marks where a list or a table of ``kept`` stands."""
         import jinja2.meta
+
+        from bentpipe.pages.markdown import environment
 
         place = f"{self._file}, section {name!r}"
 
@@ -135,11 +135,16 @@ class Words(dict[str, str]):
         Raises as `paragraphs` does.
         """
         title, *caption, alternative = self.paragraphs(of or name, **values)
-        return Figure(name, str(title), caption, str(alternative), drawn, data)
+        no_block = all(isinstance(block, str) for block in caption)
+        return Figure(
+            name, str(title), sentences(caption) if no_block else caption, str(alternative), drawn, data
+        )
 
 
 def formatted(value: float | str, form: str = "") -> str:
     """A number, to three significant digits without a format; text stays as it is."""
+    from bentpipe.studies.page import plain
+
     return value if isinstance(value, str) else format(value, form) if form else plain(value)
 
 
