@@ -240,7 +240,7 @@ impl Entry {
 /// Checks `given` against the entry's parameters and fills in the defaults.
 ///
 /// # Errors
-/// As for [`build`], but each parameter is looked at alone.
+/// As for [`build`](crate::registry::build), but each parameter is looked at alone.
 pub fn check(entry: &'static Entry, given: &[(String, Value)]) -> Result<Args, Error> {
     if let Some((name, _)) = given.iter().find(|(name, _)| entry.parameters().all(|p| p.name != name)) {
         return Err(Error::UnknownParameter { id: entry.id, name: name.clone(), takes: entry.names() });
