@@ -335,6 +335,11 @@ def slowest(links: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def jain(flows: Iterable[Mapping[str, Any]]) -> float:
+    """Jain's index of the goodput of flows, the measure `jain` of a run, from their rows."""
+    return stats.jain(flow["goodput_bps"] for flow in flows)
+
+
 def lost(flows: Iterable[Mapping[str, Any]]) -> float | None:
     """Packets dropped in all packets sent of rows of flows, `Result.json["flows"]`; None if none was sent."""
     return _of_sent(flows, "dropped_packets")

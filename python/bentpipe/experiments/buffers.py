@@ -11,7 +11,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 import bentpipe as bp
-from bentpipe import measures, stats
+from bentpipe import measures
 from bentpipe.experiments.table import Key, TableExperiment
 from bentpipe.models import KINDS
 from bentpipe.pages.markdown import markdown, rendered
@@ -38,7 +38,7 @@ class Buffered:
         queueing_ms: round trip beyond the one without queues, 95th percentile, mean over the flows; one that
             never gets through has none.
         lost: packets dropped, percent of those sent.
-        jain: Jain's index of the flows' payload.
+        jain: Jain's index of the flows' goodput, each over its own life.
     """
 
     path: str
@@ -77,7 +77,7 @@ class Buffers(TableExperiment[Buffered]):
             "goodput": sum(flow["delivered_bytes"] for flow in flows) * 8e-4 / RATE_MBPS / SECONDS,
             "queueing_ms": 1e3 * fmean(flow["rtt_p95_s"] for flow in flows if flow["rtt_p95_s"]) - RTT_MS,
             "lost": 100 * (measures.lost(flows) or 0.0),
-            "jain": stats.jain([flow["delivered_bytes"] for flow in flows]),
+            "jain": measures.jain(flows),
         }
 
     def text(self, rows: Sequence[Buffered]) -> str:
