@@ -28,6 +28,7 @@ import md
 from matplotlib.figure import Figure
 from md import DOCS
 
+from bentpipe.files import DIGITS, read_rows, stored_rows, write_rows
 from bentpipe.pages.markdown import markdown
 from bentpipe.plot.looks import UNDATED, on_page
 from bentpipe.truth import comparison
@@ -35,7 +36,6 @@ from bentpipe.truth.cell import BUFFERS_BDP, LINKS, PACKET_ERRORS, PRESETS, Send
 from bentpipe.truth.comparison import CURVE, GOODPUT, LABELS, RTT, Errors, link_of, signed, verdict
 from bentpipe.truth.measuring import quantities
 from bentpipe.truth.side import TransferStore, grid, simulate
-from bentpipe.truth.writing import DIGITS, read_rows, stored_rows, write_rows
 from bentpipe.units import in_percent
 
 PAGE = DOCS / "linux-truth.md"

@@ -19,12 +19,12 @@ from typing import Any
 from md import command_line, filled
 from programs import ROOT, built
 
+from bentpipe.files import read_rows, write_rows
 from bentpipe.pages.markdown import markdown
 from bentpipe.truth.measuring import quantities
 from bentpipe.truth.quic_program import SIMULATED, QuicCell
 from bentpipe.truth.quic_table import page_rows, tcp
 from bentpipe.truth.side import simulate
-from bentpipe.truth.writing import read_rows, write_rows
 
 PAGE = ROOT / "docs" / "quic.md"
 ROWS = ROOT / "docs" / "quic.csv"

@@ -7,6 +7,7 @@ such a name are removed when the same place is written to again.
 
 from __future__ import annotations
 
+import csv
 import errno
 import fcntl
 import hashlib
@@ -14,11 +15,11 @@ import itertools
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from bentpipe import _core
 
@@ -29,6 +30,9 @@ _numbers = itertools.count()
 _LONGEST, _NAME_MAX = 200, 255
 _MOST_BYTES = 1 << 36
 """Of a table of a stored result: 200 million rows of a trace have up to 13 GB."""
+DIGITS = 6
+"""Significant digits of a number in a file of rows."""
+_FLAGS = {"True": True, "False": False, "": None}
 
 
 @dataclass(frozen=True)
@@ -346,3 +350,34 @@ def _about(path: Path) -> Iterator[None]:
         if failure.errno is None:
             raise OSError(f"{path}: {failure}") from None
         raise OSError(failure.errno, failure.strerror or str(failure), str(path)) from None
+
+
+def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Writes rows, all with the columns of the first; nothing if there are none."""
+    if not rows:
+        return
+    cells = ([f"{v:.{DIGITS}g}" if isinstance(v, float) else v for v in row.values()] for row in rows)
+    replace_text(path, csv_text([rows[0], *cells]))
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Rows as `write_rows` wrote them."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
+
+
+def stored_rows(path: Path) -> list[dict[str, Any]]:
+    """The same, and none if there is no such file."""
+    return read_rows(path) if path.exists() else []
+
+
+def _value(text: str) -> Any:
+    """A cell of such a file as what it was: a flag, a number or text."""
+    if text in _FLAGS:
+        return _FLAGS[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

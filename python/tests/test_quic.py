@@ -11,9 +11,9 @@ from pathlib import Path
 import forked
 import pytest
 
+from bentpipe.files import read_rows, write_rows
 from bentpipe.truth import quic_program, quic_table
 from bentpipe.truth.quic_program import SENDERS, WORLDS, NotBuilt, QuicCell, full, quick
-from bentpipe.truth.writing import read_rows, write_rows
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,6 +13,7 @@ import pytest
 from privilege import needs_root
 
 from bentpipe._core import ScenarioError
+from bentpipe.files import read_rows, write_rows
 from bentpipe.pages.markdown import replaced
 from bentpipe.truth import cell as cells
 from bentpipe.truth import measuring
@@ -21,7 +22,6 @@ from bentpipe.truth.comparison import compared, curve_distance, table, verdict
 from bentpipe.truth.measuring import quantities, row
 from bentpipe.truth.real import TransferFailed, side
 from bentpipe.truth.side import Side, TransferStore, grid, held, simulate
-from bentpipe.truth.writing import read_rows, write_rows
 
 RENO = Cell(Sender("kernel", "reno"), 100, 1e-3, 1.0, 1, 20.0)
 ROOT = Path(__file__).parent.parent.parent

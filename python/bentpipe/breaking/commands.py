@@ -12,7 +12,7 @@ import typer
 
 from bentpipe import completion, terminal
 from bentpipe.evaluation.commands import ALGORITHM
-from bentpipe.files import try_place
+from bentpipe.files import try_place, write_rows
 from bentpipe.truth.commands import AtOnce
 from bentpipe.units import digits
 from bentpipe.verbs import DONE, FAILED, Fresh, Json, Ray, Stopped, Workers, option, write_and_show
@@ -165,7 +165,6 @@ def _replay(files: Sequence[Path], *, json: bool) -> int:
 def _in_kernel(files: Sequence[Path], seeds: int, at_once: int, out: Path | None, *, json: bool) -> int:
     """Plays failures again with the kernel's TCP. Exit status 1: none could be played."""
     from bentpipe.breaking.replay import replay, share
-    from bentpipe.truth.writing import write_rows
 
     if out is not None:
         try_place(out / KERNEL)

@@ -16,9 +16,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import bentpipe as bp
 from bentpipe import files
 from bentpipe.experiments.experiment import Experiment, case_of
+from bentpipe.files import read_rows, write_rows
 from bentpipe.pages.page import contrast, rgb, written
 from bentpipe.sweeps.case import Case
-from bentpipe.truth.writing import read_rows, write_rows
 
 Row = TypeVar("Row")
 CONTRAST = 2.2

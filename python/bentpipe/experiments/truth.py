@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import bentpipe as bp
 from bentpipe import terminal
 from bentpipe.experiments.experiment import Experiment
-from bentpipe.files import replace_text
+from bentpipe.files import replace_text, write_rows
 from bentpipe.progress import State
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted
@@ -33,7 +33,6 @@ from bentpipe.truth.paused import PausedCell
 from bentpipe.truth.quic_program import QuicCell, QuicTransfer
 from bentpipe.truth.real import TransferFailed
 from bentpipe.truth.side import TransferStore, simulated
-from bentpipe.truth.writing import write_rows
 
 Of = TypeVar("Of", Cell, PausedCell, QuicCell)
 Numbers = dict[str, float]

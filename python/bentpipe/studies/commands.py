@@ -114,7 +114,7 @@ def study_run(
 def _run_own(places: Mapping[str, Path], workers: int, json: bool, **asked: Any) -> None:  # noqa: FBT001
     """Runs experiments that are no papers, one after the other."""
     from bentpipe.experiments import load
-    from bentpipe.truth.writing import read_rows
+    from bentpipe.files import read_rows
 
     done = []
     for name, place in places.items():
