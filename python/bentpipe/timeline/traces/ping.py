@@ -78,9 +78,9 @@ class PingLog:
 
     def probes(self) -> list[Probe]:
         """Every probe in the order of sending; if nothing is known of its times, `USUAL_S` apart."""
-        known = sorted(self.replies)
+        known, stamped = sorted(self.replies), self.stamped
         spacing = self.spacing_s
-        if self.stamped and spacing is None and len(known) > 1:
+        if stamped and spacing is None and len(known) > 1:
             begin, end = self.replies[known[0]][1], self.replies[known[-1]][1]
             assert begin is not None and end is not None
             spacing = (end - begin) / (known[-1] - known[0])
@@ -88,7 +88,7 @@ class PingLog:
         found: list[Probe] = []
         for place, seq in enumerate(known):
             line, at, rtt_s = self.replies[seq]
-            now = at if self.stamped and at is not None else seq * step
+            now = at if stamped and at is not None else seq * step
             if place == 0:
                 lost = range(min(self.first, seq), seq)
                 found += [Probe(None, now - (seq - one) * step, None) for one in lost]
