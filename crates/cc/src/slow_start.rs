@@ -73,22 +73,15 @@ pub enum SlowStart {
 impl SlowStart {
     /// The choice that checked parameters make; `None` for the algorithm's own slow start.
     pub(crate) fn chosen(args: &Args) -> Option<Self> {
-        let chosen = |choice| args.is(SLOW_START, choice);
-        if chosen(HYSTART_PLUS_PLUS) {
-            Some(Self::HystartPlusPlus(HystartConstants::new(args)))
-        } else if chosen(HYSTART) {
-            Some(Self::Hystart)
-        } else if chosen(SEARCH) {
-            Some(Self::Search(SearchConstants::new(args)))
-        } else if chosen(LIMITED) {
-            Some(Self::Limited { max_ssthresh: args.number(limited::MAX_SSTHRESH) })
-        } else if chosen(RAPID) {
-            Some(Self::Rapid)
-        } else if chosen(SWIFT) {
-            Some(Self::Swift { fraction: args.number(swift::FRACTION) })
-        } else {
-            None
-        }
+        Some(match args.choice(SLOW_START) {
+            HYSTART_PLUS_PLUS => Self::HystartPlusPlus(HystartConstants::new(args)),
+            HYSTART => Self::Hystart,
+            SEARCH => Self::Search(SearchConstants::new(args)),
+            LIMITED => Self::Limited { max_ssthresh: args.number(limited::MAX_SSTHRESH) },
+            RAPID => Self::Rapid,
+            SWIFT => Self::Swift { fraction: args.number(swift::FRACTION) },
+            _ => return None,
+        })
     }
 
     /// Its name in scenarios.

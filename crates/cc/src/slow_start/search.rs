@@ -97,12 +97,10 @@ impl SearchConstants {
     /// From checked parameters.
     pub(super) fn new(args: &Args) -> Self {
         let compared = if args.is(COMPARED, "sent") { Compared::Sent } else { Compared::Delivered };
-        let exit = if args.is(EXIT, "rollback") {
-            Exit::Rollback
-        } else if args.is(EXIT, "drain") {
-            Exit::Drain
-        } else {
-            Exit::Keep
+        let exit = match args.choice(EXIT) {
+            "rollback" => Exit::Rollback,
+            "drain" => Exit::Drain,
+            _ => Exit::Keep,
         };
         let draft_09 = compared == Compared::Sent && !args.given(THRESH);
         Self {
