@@ -406,7 +406,7 @@ def _named(algorithm: Any) -> dict[str, Any]:
 
 
 def half_given(names: Container[str]) -> str:
-    """The message about a link of which only the rate or only the round trip is given."""
+    """The message about a link that has only a rate or only a round trip."""
     there, lacks = ("rate", "rtt") if "rate" in names else ("rtt", "rate")
     example = {"rate": "20 Mbit/s", "rtt": "600 ms"}[lacks]
     return f'{there} alone is no link; add its {lacks}, for example "{example}"'
@@ -564,7 +564,7 @@ def _row(results: Sequence[Mapping[str, Any]], flows: int) -> dict[str, Any]:
         "lossy": loss is not None and loss > measures.LOSSY,
         "retransmitted": measures.resent(every),
         "timeouts": sum(f["timeouts"] for f in every) / len(results),
-        "jain": fmean(stats.jain(f["goodput_bps"] for f in run) for run in compared),
+        "jain": fmean(measures.jain(run) for run in compared),
         "completion_s": fmean(ended) if ended else None,
         "completed": fmean(done) if ended else None,
         **{f"limited_{what}": fmean(f["limited"][what] for f in every) for what in LIMITS},

@@ -138,9 +138,7 @@ def many(count: int, what: str) -> str:
 
 def milliseconds(value: float | None) -> str:
     """A time in seconds as milliseconds without the unit, "-" if there is none."""
-    if value is None or math.isnan(value):
-        return "-"
-    return f"{value * 1e3:.{0 if value >= 0.1 else 1}f}"
+    return "-" if value is None else cell(value * 1e3, ".0f" if value >= 0.1 else ".1f")
 
 
 def percent(share: float | None, places: int = 1) -> str:

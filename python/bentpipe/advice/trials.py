@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from bentpipe import _core, measures, stats
+from bentpipe import _core, measures
 from bentpipe.advice.judged import STEADY, Floats, JudgedFlows, after, steady_goodput
 from bentpipe.advice.question import RIVALS, Candidate, Question
 from bentpipe.advice.schedule import Budget
@@ -232,7 +232,7 @@ def _alone(
     return {
         "goodput_bps": steady_goodput(t, came) if question.endless else goodput(judged),
         "first_flow_bps": goodput(first) if len(judged.flows) > 1 else math.nan,
-        "jain": stats.jain(f["goodput_bps"] for f in flows),
+        "jain": measures.jain(flows),
         "rtt_min_s": rtt_min_s,
         "rtt_p50_s": rtt_min_s + float(p50_s),
         "rtt_p95_s": rtt_min_s + float(p95_s),
