@@ -1,8 +1,8 @@
 """The words of a paper: the file ``words.md`` beside its code, and the values that the code gives them.
 
 A section begins with a line ``## NAME``; the text above the first one is for readers of the file. A section
-is a template of Jinja2: paragraphs, which empty lines part, or rows of a table, each of which begins with
-``- `` and has `` | `` between its cells. A quotation at its beginning (lines with ``> ``) is the clause for
+is a template of Jinja2. It has paragraphs, parted by empty lines, or rows of a table: a row begins with
+``- ``, and `` | `` separates its cells. A quotation at its beginning (lines with ``> ``) is the clause for
 the note of a claim, whose reason the section is.
 
 ``{{ rtt|f(".2f") }}`` writes a number by a format of Python, ``{{ rtt|f }}`` to three significant digits,
@@ -85,12 +85,13 @@ class Words(dict[str, str]):
         made = environment(finalize=shown)
         made.filters |= {"f": formatted, "each": each, "headed": headed}
         made.globals |= {"table": table, "listing": listing}
-        asked = jinja2.meta.find_undeclared_variables(made.parse(self[name])) - made.globals.keys()
+        template = made.parse(self[name])
+        asked = jinja2.meta.find_undeclared_variables(template) - made.globals.keys()
         if missing := sorted(asked - values.keys()):
             raise ValueError(f"{place}, asks for {', '.join(missing)}, which is not given")
         if unused := [of for of in values if of not in asked]:
             raise ValueError(f"{place}, does not ask for what is given: {', '.join(unused)}")
-        return made.from_string(self[name]).render(values)
+        return made.from_string(template).render(values)
 
     def paragraphs(self, name: str, /, **values: object) -> list[Block]:
         """The paragraphs, lists and tables of a section.
