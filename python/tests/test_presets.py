@@ -11,6 +11,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.presets.draft import draft
 from bentpipe.presets.shipped import shipped, text
+from bentpipe.spans import LinkSpec
 
 PEOPLE_HAVE = (
     "earth-observation geo-aircraft geo-backhaul geo-consumer geo-hts geo-onoff geo-quic geo-rural "
@@ -67,6 +68,11 @@ def test_a_new_scenario_has_what_was_asked_for_and_runs(cli, tmp_path: Path) -> 
     assert link["loss"] == {"kind": "packet-error", "rate": 1e-4}
     assert [(flow["cc"], flow["count"]) for flow in table["flow"]] == [("cubic", 2), ("hybla", 2)]
     assert cli("run", file, "--set", 'duration="5 s"').exit_code == 0
+
+
+def test_a_new_scenario_takes_no_time_line() -> None:
+    with pytest.raises(bp.ScenarioError, match="timeline: a new scenario takes none"):
+        draft(LinkSpec(timeline="orbit.csv"))
 
 
 def test_what_is_commented_out_in_a_new_scenario_is_right(tmp_path: Path) -> None:

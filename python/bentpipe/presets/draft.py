@@ -26,7 +26,7 @@ def draft(
     """A scenario as text, with comments. `bentpipe run` takes it as it is.
 
     Args:
-        spec: the values of the link in its forward direction; a time line is not among them.
+        spec: the values of the link in its forward direction. It must have no time line.
         base: a scenario that comes with the package, or a file. Its text is kept except for given values, and
             files that it names get absolute paths. Without it a link `sat` with the values of `geo`.
         flows: how many connections of each algorithm.
@@ -35,6 +35,8 @@ def draft(
     Raises:
         ScenarioError: a value is wrong, or the base cannot be changed in this way; the message says which.
     """
+    if spec.timeline is not None:
+        raise _core.ScenarioError("timeline: a new scenario takes none; write it into the file afterwards")
     rate, rtt, buffer = spec.rate, spec.rtt, spec.buffer
     if spec.ber is not None and spec.per is not None:
         raise _core.ScenarioError("--ber and --per say the same thing in two ways; give one of them")

@@ -75,7 +75,7 @@ class Dataset(Store):
         self._tables = Tables(plan.types)
 
     def interrupted(self, total: int) -> Interrupted:
-        """The end of a job of so many runs that the user stopped."""
+        """The exception for a job of `total` runs that the user stopped."""
         # The signal may have come while runs were written, which nothing but the store has counted then.
         self.flush()
         done = sum(1 for _ in self.runs())
