@@ -26,7 +26,7 @@ RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 # What `make docs-check` asks whether it is up to date: parts of scripts/docs.py, those that take longest
 # first, and two programs.
 CHECKED := plots_md experiments linux_truth_md controllers_md queues_md scenario_md lab_notebook models_py validate performance_md zoo_md \
-	evaluate_md quic_md scripts/emulators python/tests/witness/closed_forms.py
+	evaluate_md quic_md tools/emulators python/tests/witness/closed_forms.py
 JOBS ?= $(shell nproc)
 
 # What is attacked, and for how many processor seconds in all.
@@ -88,11 +88,11 @@ lint-rust:
 	$(RUSTDOC)
 
 # The stubs are compared with the extension. mypy has just compared the rest of the package with them. Each
-# folder of scripts is looked at by itself, as two of them have a __main__.py.
+# folder is looked at by itself, as two of them have a __main__.py.
 lint-python:
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	for folder in scripts scripts/oracle scripts/emulators; do MYPYPATH=scripts $(BIN)/mypy $$folder/*.py; done
+	for folder in scripts tools tools/oracle tools/emulators; do MYPYPATH=scripts $(BIN)/mypy $$folder/*.py; done
 	$(FEATURES) $(BIN)/python -m mypy.stubtest bentpipe._core --ignore-unused-allowlist \
 		--mypy-config-file <(printf '[mypy]\nfollow_imports = skip\n') \
 		--allowlist <([ -n "$$extension" ] || echo 'bentpipe\._core\.(Kernel.*|kernel_detach)')
@@ -160,7 +160,7 @@ web-bits: setup ## the comparison of bits alone, without a browser
 	@command -v node >/dev/null || { echo "make web-bits needs node (Debian: nodejs)"; exit 1; }
 	@mkdir -p out/web
 	cargo build --release --quiet --package bentpipe-web --bin bits
-	$(BIN)/python scripts/random_scenarios.py out/web/random 300
+	$(BIN)/python tools/random_scenarios.py out/web/random 300
 	module=$$(scripts/web.sh target/web $(PROFILE)) && target/release/bits $(SHIPPED) $(RANDOM) >out/web/native.txt && { \
 		node crates/web/bits.mjs "$$module" $(SHIPPED) >out/web/shipped.txt & \
 		node crates/web/bits.mjs "$$module" $(RANDOM) >out/web/random.txt && wait $$!; }
@@ -187,7 +187,7 @@ validate: setup ## all witnesses in full, half an hour; writes docs/validation/*
 	$(BIN)/python scripts/validate.py
 
 oracle: | system ## record the Linux kernel's own algorithms ACK by ACK in QEMU; writes crates/cc/tests/linux/*.csv (docs/oracle.md)
-	"$$(scripts/system.sh python)" scripts/oracle record
+	"$$(scripts/system.sh python)" tools/oracle record
 
 bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scenario; writes docs/performance.md (20 minutes)
 	$(BIN)/bentpipe bench --out docs/performance.json
@@ -195,7 +195,7 @@ bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scena
 	$(BIN)/python scripts/docs.py performance_md
 
 bench-emu: setup ## the emulator's lateness, cost and maximum beside mahimahi and netem, as root; docs/emulator.md (15 minutes)
-	$(BIN)/python scripts/emulators
+	$(BIN)/python tools/emulators
 
 instructions: $(if $(UPDATE),setup) | system ## instructions per packet against those of the last change, within 5 % (UPDATE=1 writes them)
 	$(FEATURES) "$$(scripts/system.sh python)" scripts/instructions.py $$extension $(if $(UPDATE),--update)
@@ -219,7 +219,7 @@ fuzzed/%:
 nightly: fuzz-tools ## what is too long for every change: long forms of the tests, advice and the page on every scenario, half an hour of fuzzing
 	PROPTEST_CASES=2000 $(MAKE) test-rust
 	$(MAKE) test-python-long
-	$(BIN)/python scripts/advise_scenarios.py
+	$(BIN)/python tools/advise_scenarios.py
 	$(MAKE) web-check web-firefox elsewhere
 	$(MAKE) fuzz FUZZ_SECONDS=1800
 

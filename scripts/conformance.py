@@ -29,7 +29,7 @@ from pathlib import Path
 
 import validate
 
-from bentpipe.files import csv_text, replace_text
+from bentpipe.io.files import csv_text, replace_text
 
 GIVEN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 SOURCES: dict[str, str] = GIVEN["source"]

@@ -18,10 +18,10 @@ import md
 from md import DOCS, ROOT, shown, words
 
 from bentpipe import _core
-from bentpipe.linux import in_a_word, way
+from bentpipe.io.toml_tables import beside
+from bentpipe.machine.linux import in_a_word, way
 from bentpipe.registry import GRADES
 from bentpipe.studies import PAPERS
-from bentpipe.toml_tables import beside
 
 NAMED, FAMILIES, NOTES = "named_protocols.toml", "controller_families.toml", "gallery_notes.toml"
 INDEX = DOCS / "controllers.md"

@@ -28,11 +28,11 @@ from markupsafe import Markup, escape
 from md import DOCS, ROOT
 
 from bentpipe.comparison import base_and_model, flow_name
-from bentpipe.files import replace_text
+from bentpipe.document.plain import document
+from bentpipe.document.source import Source
+from bentpipe.io.files import replace_text
 from bentpipe.pages.markdown import PAGE_WORDS
-from bentpipe.plain import document
 from bentpipe.registry import find
-from bentpipe.source import Source
 from bentpipe.web import Exercise, page
 
 PAGE = DOCS / "lab.md"

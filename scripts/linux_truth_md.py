@@ -28,7 +28,7 @@ import md
 from matplotlib.figure import Figure
 from md import DOCS
 
-from bentpipe.files import DIGITS, read_rows, stored_rows, write_rows
+from bentpipe.io.files import DIGITS, read_rows, stored_rows, write_rows
 from bentpipe.pages.markdown import markdown
 from bentpipe.plot.looks import UNDATED, on_page
 from bentpipe.truth import comparison

@@ -21,7 +21,7 @@ import md
 from md import DOCS
 
 import bentpipe as bp
-from bentpipe.files import read_rows, stored_rows, write_rows
+from bentpipe.io.files import read_rows, stored_rows, write_rows
 from bentpipe.pages.markdown import markdown
 from bentpipe.truth import paused, paused_table
 

@@ -9,9 +9,10 @@ import re
 import textwrap
 from pathlib import Path
 
-from bentpipe import keys, models
+from bentpipe import models
+from bentpipe.document import keys
+from bentpipe.document.plain import Model
 from bentpipe.pages.markdown import rendered
-from bentpipe.plain import Model
 
 PACKAGE = Path(__file__).parent.parent / "python" / "bentpipe"
 MODELS, STUB = PACKAGE / "models.pyi", PACKAGE / "__init__.pyi"

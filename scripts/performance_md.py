@@ -16,7 +16,7 @@ from instructions import FILE, PROFILED
 from md import DOCS, filled
 
 from bentpipe.bench.page import data, module_tables, tables
-from bentpipe.files import csv_text
+from bentpipe.io.files import csv_text
 from bentpipe.pages.markdown import markdown
 
 PAGE = DOCS / "performance.md"

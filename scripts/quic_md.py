@@ -19,7 +19,7 @@ from typing import Any
 from md import command_line, filled
 from programs import ROOT, built
 
-from bentpipe.files import read_rows, write_rows
+from bentpipe.io.files import read_rows, write_rows
 from bentpipe.pages.markdown import markdown
 from bentpipe.truth.measuring import quantities
 from bentpipe.truth.quic_program import SIMULATED, QuicCell

@@ -9,8 +9,8 @@ from md import DOCS
 
 import bentpipe as bp
 from bentpipe.comparison import run_comparison
+from bentpipe.document.spans import LinkSpec
 from bentpipe.plot.looks import UNDATED, on_page
-from bentpipe.spans import LinkSpec
 
 SHOWN = ("star", "hswa", "cubic", "reno")
 BDP = 10e6 * 0.5 / 8 / 1500

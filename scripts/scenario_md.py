@@ -12,10 +12,10 @@ from typing import Any
 import md
 from md import DOCS, anchor, words
 
-from bentpipe.keys import DEFAULTS, QUANTITIES, about, followed, types
-from bentpipe.plain import toml
+from bentpipe.document.keys import DEFAULTS, QUANTITIES, about, followed, types
+from bentpipe.document.plain import toml
+from bentpipe.document.schema import scenario_schema
 from bentpipe.registry import queues
-from bentpipe.schema import scenario_schema
 
 PAGE = DOCS / "scenario.md"
 SCHEMA = scenario_schema()

@@ -22,7 +22,7 @@ from bentpipe.breaking.conditions import in_words
 from bentpipe.breaking.goals import GOALS
 from bentpipe.breaking.job import CONFIRM_SEEDS
 from bentpipe.breaking.record import RecordHead, drawn
-from bentpipe.files import DIGITS, read_rows, stored_rows
+from bentpipe.io.files import DIGITS, read_rows, stored_rows
 from bentpipe.pages.markdown import markdown
 from bentpipe.registry import find
 from bentpipe.units import digits

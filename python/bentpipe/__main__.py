@@ -13,7 +13,7 @@ def main() -> None:
             return
         except (OSError, ValueError):  # the output is closed or full, which the command line reports
             pass
-    from bentpipe import cli
+    from bentpipe.cli import application as cli
 
     cli.main()
 

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, measures, stats
 from bentpipe.controller import named_algorithm
+from bentpipe.document.plain import is_datagrams
+from bentpipe.document.relays import BUFFER, NONE, listed, relay_of
+from bentpipe.document.spans import LinkSpec
 from bentpipe.models import BitError, Flow, Link, PacketError, Record
-from bentpipe.plain import is_datagrams
-from bentpipe.progress import State
 from bentpipe.registry import find
-from bentpipe.relays import BUFFER, NONE, listed, relay_of
 from bentpipe.result import LIMITS, Result, each_once
 from bentpipe.runs import run_many
 from bentpipe.scenario import Scenario
-from bentpipe.spans import LinkSpec
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.lab import Lab
 from bentpipe.sweeps.vary import words
+from bentpipe.terminal.progress import State
 from bentpipe.units import seconds, spaced
 
 SEEDS = 5

@@ -42,8 +42,8 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from bentpipe import _core
+from bentpipe.machine.watchdog import LIMIT_S
 from bentpipe.registry import check_parameters, find, unknown
-from bentpipe.watchdog import LIMIT_S
 
 
 class FlowState(TypedDict):

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path  # noqa: F401, which the annotations of the classes name
 from typing import Any
 
-from bentpipe.keys import classes, unions
+from bentpipe.document.keys import classes, unions
 
 Steps = Sequence[Sequence[Any]]
 """Instants, and a value from each of them on: [["0 s", "20 ms"], ["15 s", "25 ms"]]."""

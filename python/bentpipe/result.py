@@ -11,8 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from bentpipe import _core, foreign
-from bentpipe.files import Changed, read_frame, replaced_directory, try_place, write_frame
+from bentpipe import _core
+from bentpipe.io import foreign
+from bentpipe.io.files import Changed, read_frame, replaced_directory, try_place, write_frame
 from bentpipe.lazily import missing
 from bentpipe.registry import shipped_files
 

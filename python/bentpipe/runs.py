@@ -11,10 +11,10 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.controller import only_named
-from bentpipe.files import CAPTURE, check_kind, try_place
+from bentpipe.io.files import CAPTURE, check_kind, try_place
+from bentpipe.machine.watchdog import watched
 from bentpipe.result import Result
 from bentpipe.scenario import Scenario
-from bentpipe.watchdog import watched
 
 
 @dataclass(frozen=True)

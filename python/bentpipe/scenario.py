@@ -12,10 +12,10 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.controller import Controller, check_controller
+from bentpipe.document.plain import Checked, filled, to_plain
+from bentpipe.document.source import Source
 from bentpipe.models import KINDS, Flow, Link, Record
-from bentpipe.plain import Checked, filled, to_plain
 from bentpipe.registry import unknown
-from bentpipe.source import Source
 
 
 def from_plain(value: Any) -> Any:

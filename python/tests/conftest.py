@@ -15,7 +15,7 @@ import pytest
 import typer.testing
 from typer.main import get_command
 
-from bentpipe.cli import application
+from bentpipe.cli.application import application
 
 SCENARIO = """
 title = "a test"

@@ -19,9 +19,9 @@ from pathlib import Path
 
 # Modules that neither start threads nor read the environment when they are imported.
 _IMPORTED = [
-    "bentpipe.cli",
+    "bentpipe.cli.application",
     "bentpipe.runs",
-    "bentpipe.tables",
+    "bentpipe.cli.tables",
     "pydantic",
     "rich.console",
     "typer._adapters",
@@ -38,7 +38,7 @@ def run(
     cwd: Path | None = None,
     limits: Mapping[int, int] | None = None,
     timeout: float = 120.0,
-    program: str = "bentpipe.cli:main",
+    program: str = "bentpipe.cli.application:main",
 ) -> subprocess.CompletedProcess[str]:
     """Runs `bentpipe WORDS` to its end, as `subprocess.run` would.
 

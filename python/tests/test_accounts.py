@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from bentpipe.cli import application
+from bentpipe.cli.application import application
 
 EXAMPLE = """duration = "10 s"
 [link.x]

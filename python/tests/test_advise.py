@@ -12,15 +12,15 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import advice as package
-from bentpipe import linux
 from bentpipe.advice import flags, ranking, schedule
 from bentpipe.advice import trials as advice_trials
 from bentpipe.advice.question import Candidate, Question
 from bentpipe.advice.race import Race, Unanswered
 from bentpipe.advice.trials import Trials, comparable, startup, steady_goodput
+from bentpipe.document.spans import span
+from bentpipe.machine import linux
 from bentpipe.measured.draws import Draw
 from bentpipe.registry import SCENARIOS
-from bentpipe.spans import span
 
 LINK: dict[str, Any] = {"rate": "4 Mbit/s", "rtt": "100 ms"}
 PLAN = "4x3x5s+2"

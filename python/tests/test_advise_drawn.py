@@ -7,7 +7,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.advice import open_ends
 from bentpipe.advice.question import Question
-from bentpipe.spans import span
+from bentpipe.document.spans import span
 from bentpipe.timeline.drawn import PROFILES
 
 CAR = PROFILES["car-2024"]

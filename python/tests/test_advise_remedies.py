@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import bentpipe as bp
-from bentpipe import linux
+from bentpipe.machine import linux
 
 
 def shared(queue: dict[str, Any], **more: Any) -> bp.Scenario:

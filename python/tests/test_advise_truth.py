@@ -20,6 +20,7 @@ TABLE = ROOT / "docs" / "advise-truth.csv"
 
 @pytest.fixture
 def scripts(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    monkeypatch.syspath_prepend(ROOT / "tools")
     monkeypatch.syspath_prepend(ROOT / "scripts")
     names = ("links", "measure", "table", "files", "judge", "truth")
     return SimpleNamespace(**{name: __import__(f"advise_{name}") for name in names})

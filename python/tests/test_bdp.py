@@ -8,7 +8,7 @@ import forked
 import pytest
 
 import bentpipe as bp
-from bentpipe.bdp import bdp
+from bentpipe.cli.bdp import bdp
 
 
 def test_a_geostationary_link_needs_what_the_documents_say() -> None:

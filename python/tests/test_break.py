@@ -23,7 +23,7 @@ from bentpipe.breaking.record import RecordHead, again
 from bentpipe.breaking.search import BATCH, Between, OneOf, Point, Search
 from bentpipe.breaking.shrink import shrink
 from bentpipe.breaking.trials import Algorithm, Pair
-from bentpipe.progress import State
+from bentpipe.terminal.progress import State
 
 needs_cmaes = pytest.mark.skipif(importlib.util.find_spec("cmaes") is None, reason="cmaes is not installed")
 SPACE = [Between("x", 1.0, 1000.0, log=True), Between("y", -1.0, 1.0), OneOf("c", ("a", "b", "d"))]

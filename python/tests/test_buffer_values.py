@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import bentpipe as bp
+from bentpipe.document.spans import span
 from bentpipe.measured.draws import Draw
-from bentpipe.spans import span
 
 LINK = ("--rate", "2 Mbit/s", "--rtt", "100 ms")
 

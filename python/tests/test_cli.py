@@ -20,9 +20,9 @@ from forms import form
 
 import bentpipe as bp
 from bentpipe import _core
-from bentpipe.cli import application
+from bentpipe.cli.application import application
 
-COMMAND = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from bentpipe.cli.application import main; main()"]
 
 
 OWN = """
@@ -824,7 +824,9 @@ def test_interrupting_a_long_run_ends_it_at_once(scenario_file, verb):
 
 
 def test_a_closed_pipe_is_no_error():
-    script = f"{sys.executable} -c 'from bentpipe.cli import main; main()' cc list --json | head -1"
+    script = (
+        f"{sys.executable} -c 'from bentpipe.cli.application import main; main()' cc list --json | head -1"
+    )
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True, check=False
     )
@@ -871,7 +873,8 @@ def test_files_are_written_though_nothing_can_be_printed(scenario_file, tmp_path
 def test_a_table_and_a_file_that_both_fail_are_a_failure(scenario_file, tmp_path):
     code = """
 import pathlib, sys
-from bentpipe import cli, result
+from bentpipe import result
+from bentpipe.cli import application as cli
 def fail(*_):
     raise OSError(28, "No space left on device", sys.argv[-1])
 result.Result.save = fail

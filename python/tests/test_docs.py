@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bentpipe.cli import ORDER
+from bentpipe.cli.application import ORDER
 from bentpipe.pages.markdown import for_code_host
 
 ROOT = Path(__file__).parents[2]

@@ -12,10 +12,10 @@ import pytest
 from privilege import needs_root
 
 import bentpipe as bp
+from bentpipe.document.schema import scenario_schema
+from bentpipe.document.source import Source
 from bentpipe.presets.draft import draft
 from bentpipe.registry import SCENARIOS, shipped_files
-from bentpipe.schema import scenario_schema
-from bentpipe.source import Source
 from bentpipe.sweeps.plan import Plan
 from bentpipe.timeline.drawn import draw
 

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from privilege import needs_root
 
-from bentpipe.connections import Connections
 from bentpipe.emulation.session import Emulation
 from bentpipe.live.sources import EmulationSource, emulation_page
+from bentpipe.machine.connections import Connections
 
 SAT = {"link": {"sat": {"rate": "10 Mbit/s", "delay": "50 ms"}}}
 SEND = (

@@ -13,9 +13,9 @@ import pytest
 import bentpipe as bp
 from bentpipe import experiments
 from bentpipe.experiments.table import Key, TableExperiment
-from bentpipe.progress import State
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted
+from bentpipe.terminal.progress import State
 
 
 @dataclasses.dataclass(frozen=True)

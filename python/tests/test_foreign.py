@@ -21,7 +21,8 @@ import pytest
 from forms import form
 
 import bentpipe as bp
-from bentpipe import _core, foreign
+from bentpipe import _core
+from bentpipe.io import foreign
 from bentpipe.measured import capture
 from bentpipe.measured.link import estimate, kind
 from bentpipe.orbit import ground, paths

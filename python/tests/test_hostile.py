@@ -18,10 +18,11 @@ import pytest
 from forms import form
 
 import bentpipe as bp
-from bentpipe import files, plot, terminal
+from bentpipe import plot, terminal
+from bentpipe.io import files
 from bentpipe.result import check_place
 
-COMMAND = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from bentpipe.cli.application import main; main()"]
 
 
 def attack(path, *more, **given):
@@ -184,7 +185,10 @@ def test_a_title_is_text_beside_the_bar(tmp_path, on_a_terminal):
     words += ["--set", "link.*.rate=100 Mbit/s"]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
     # The bar comes only after a while, and how long the run takes is the machine's affair.
-    at_once = "from bentpipe import cli, terminal; terminal.Bar._AFTER_S = 0.0; cli.main()"
+    at_once = (
+        "from bentpipe import terminal; terminal.Bar._AFTER_S = 0.0; "
+        "from bentpipe.cli import application; application.main()"
+    )
     command = [sys.executable, "-c", at_once, *words]
     status, said = on_a_terminal(command, environment)
     assert status == 0, said
@@ -230,7 +234,7 @@ def test_a_name_has_no_slash(tmp_path, links, flow, key):
 
 
 def test_the_schema_knows_that_a_name_has_no_slash():
-    from bentpipe.schema import scenario_schema
+    from bentpipe.document.schema import scenario_schema
 
     schema = scenario_schema()
     pattern = schema["properties"]["link"]["propertyNames"]["pattern"]
@@ -246,7 +250,7 @@ def test_very_many_rows_are_counted_and_not_laid_out(capsys):
             duration="1 ms",
         )
     )
-    from bentpipe.tables import show_run
+    from bentpipe.cli.tables import show_run
 
     show_run(result)
     shown = capsys.readouterr().out
@@ -294,7 +298,7 @@ def test_a_name_may_be_as_long_as_the_system_allows(scenario_file, tmp_path, nam
 
 
 def test_what_a_killed_process_left_under_a_long_name_is_removed(tmp_path):
-    from bentpipe.files import replace
+    from bentpipe.io.files import replace
 
     place = tmp_path / ("x" * 250)
     work = []
@@ -352,7 +356,7 @@ def test_a_killed_run_leaves_a_whole_result_or_none(scenario_file, tmp_path):
 DIES = """
 import os, sys
 import bentpipe as bp
-from bentpipe import files
+from bentpipe.io import files
 
 def die(step, path):
     if step == int(sys.argv[2]):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import bentpipe as bp
-from bentpipe import kinds
+from bentpipe.io import kinds
 from bentpipe.measured import estimate
 
 UNIX = "PING 192.0.2.1 (192.0.2.1): 56 data bytes\n" + "".join(

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from bentpipe.experiments.leo import leocc, page
-from bentpipe.files import read_rows
+from bentpipe.io.files import read_rows
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -18,10 +18,10 @@ import browser
 import pytest
 
 from bentpipe import ScenarioError, live
-from bentpipe.connections import Connection, Endpoint
 from bentpipe.live import sources
 from bentpipe.live.server import KEPT_S, History
 from bentpipe.live.sources import Largest
+from bentpipe.machine.connections import Connection, Endpoint
 
 needs_chromium = pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium, which is not here")
 NOBODY: dict[str, Any] = {end: SimpleNamespace(read=list) for end in ("near", "far")}

@@ -18,6 +18,8 @@ from forms import form
 import bentpipe as bp
 from bentpipe import _core
 from bentpipe.advice import schedule
+from bentpipe.document.plain import Model
+from bentpipe.document.spans import Span
 from bentpipe.measured import draws, estimate, hypotheses, iperf3, transfers
 from bentpipe.measured.draws import Possible
 from bentpipe.measured.fitting import Fitting
@@ -25,8 +27,6 @@ from bentpipe.measured.hypotheses import BURSTS, FADES, INDEPENDENT, Watched
 from bentpipe.measured.population import Points, PointSource, effective, populate, systematic, uniform
 from bentpipe.measured.said import ends, typical
 from bentpipe.measured.transfers import RUN, Played, differences, log_fit, scenario
-from bentpipe.plain import Model
-from bentpipe.spans import Span
 from bentpipe.timeline.traces.iperf3 import report as report_of
 from bentpipe.units import seconds
 
@@ -103,7 +103,7 @@ def raw(asked: bp.Scenario) -> _core.RawResult:
 
 def upload(link: Played, cc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> transfers.IperfTest:
     """iperf3's JSON of an upload over a link, as the kernel would tell it."""
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "scripts")
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "tools")
     import advise_files
 
     asked = transfers.IperfTest(
@@ -373,7 +373,7 @@ def test_typical_is_of_the_likeliest_kind_and_the_simplest_where_nothing_tells(d
 @pytest.mark.slow
 @pytest.mark.parametrize("probes", form([300], [300, 0]))
 def test_a_simulated_truth_is_in_most_ranges(probes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "scripts")
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "tools")
     import measured_truth as truth
 
     known = truth.Known("GEO", 10e6, 0.5, 600e3, bp.PacketError(1e-3), 1e-3, "bbr", "20 s")

@@ -1,4 +1,4 @@
-"""The parts of `scripts/oracle` that need no guest: tables, archives, and where a kernel's members stand."""
+"""The parts of `tools/oracle` that need no guest: tables, archives, and where a kernel's members stand."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ BTF = Path("/sys/kernel/btf/vmlinux")
 
 @pytest.fixture(autouse=True)
 def scripts(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "scripts/oracle"))
+    monkeypatch.syspath_prepend(str(ROOT / "tools/oracle"))
     yield
     for name in ("btf", "debian", "guest", "qemu", "trace_table"):
         sys.modules.pop(name, None)

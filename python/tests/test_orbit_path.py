@@ -259,7 +259,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def test_a_long_path_can_be_interrupted() -> None:
-    command = [sys.executable, "-c", "from bentpipe.cli import main; main()", *LONG]
+    command = [sys.executable, "-c", "from bentpipe.cli.application import main; main()", *LONG]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             while cpu_seconds(process.pid) < 1.5:  # it has long begun
@@ -273,7 +273,10 @@ def test_a_long_path_can_be_interrupted() -> None:
 
 
 def test_a_long_path_shows_how_far_it_is(on_a_terminal: Callable[..., tuple[int, bytes]]) -> None:
-    at_once = "from bentpipe import cli, terminal; terminal.Bar._AFTER_S = 0.0; cli.main()"
+    at_once = (
+        "from bentpipe import terminal; terminal.Bar._AFTER_S = 0.0; "
+        "from bentpipe.cli import application; application.main()"
+    )
     given = [*LONG[:-4], "--for", "2 h", "--step", "1 s"]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     status, said = on_a_terminal([sys.executable, "-c", at_once, *given], environment)

@@ -11,7 +11,7 @@ import pytest
 import bentpipe as bp
 from bentpipe import plot
 from bentpipe.comparison import run_comparison
-from bentpipe.spans import LinkSpec
+from bentpipe.document.spans import LinkSpec
 
 
 def traced(path: Path) -> dict[str, bp.Result]:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
+from bentpipe.document.spans import LinkSpec
 from bentpipe.presets.draft import draft
 from bentpipe.presets.shipped import shipped, text
-from bentpipe.spans import LinkSpec
 
 PEOPLE_HAVE = (
     "earth-observation geo-aircraft geo-backhaul geo-consumer geo-hts geo-onoff geo-quic geo-rural "

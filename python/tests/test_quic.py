@@ -11,7 +11,7 @@ from pathlib import Path
 import forked
 import pytest
 
-from bentpipe.files import read_rows, write_rows
+from bentpipe.io.files import read_rows, write_rows
 from bentpipe.truth import quic_program, quic_table
 from bentpipe.truth.quic_program import SENDERS, WORLDS, NotBuilt, QuicCell, full, quick
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import bentpipe as bp
 from bentpipe import _core
+from bentpipe.document.plain import is_datagrams
 from bentpipe.models import KINDS
-from bentpipe.plain import is_datagrams
 from bentpipe.scenario import Scenario
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.dataset import read

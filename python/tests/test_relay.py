@@ -6,9 +6,9 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.comparison import run_comparison
+from bentpipe.document.relays import listed, relay_of
+from bentpipe.document.source import Source
 from bentpipe.registry import SCENARIOS
-from bentpipe.relays import listed, relay_of
-from bentpipe.source import Source
 
 
 def two_links(**flow):

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
+from bentpipe.document.plain import to_plain
+from bentpipe.document.schema import scenario_schema, sweep_schema
 from bentpipe.models import KINDS
-from bentpipe.plain import to_plain
 from bentpipe.registry import SCENARIOS
 from bentpipe.scenario import from_plain
-from bentpipe.schema import scenario_schema, sweep_schema
 
 
 def one_link(**given):

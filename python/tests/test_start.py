@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import bentpipe as bp
-from bentpipe import cli
+from bentpipe.cli import application as cli
 
 HEAVY = ("numpy", "polars", "matplotlib", "scipy", "jinja2", "rich", "bentpipe.models")
 
@@ -25,9 +25,9 @@ def imported(code: str) -> set[str]:
     [
         "import bentpipe",
         "import bentpipe; bentpipe.__version__",
-        "import bentpipe.cli",
-        "import sys; sys.argv = ['bentpipe', '--version']\nimport bentpipe.cli\n"
-        "try: bentpipe.cli.main()\nexcept SystemExit: pass",
+        "import bentpipe.cli.application",
+        "import sys; sys.argv = ['bentpipe', '--version']\nimport bentpipe.cli.application\n"
+        "try: bentpipe.cli.application.main()\nexcept SystemExit: pass",
     ],
 )
 def test_nothing_heavy_is_loaded_before_it_is_used(code: str) -> None:
@@ -38,7 +38,7 @@ def test_the_version_is_said_without_the_command_line() -> None:
     code = (
         "import sys; sys.argv = ['bentpipe', '--version']\n"
         "from bentpipe.__main__ import main; main()\n"
-        "print('bentpipe.cli' in sys.modules)"
+        "print('bentpipe.cli.application' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == f"bentpipe {bp.__version__}\nFalse\n"

@@ -259,7 +259,7 @@ def test_groups_have_the_best_first_and_ties_together():
         stats.groups({"a": [1], "b": [1, 2]})
 
 
-# Coverage and stopping: docs/statistics.md has the numbers of scripts/statistics_coverage.py.
+# Coverage and stopping: docs/statistics.md has the numbers of tools/statistics_coverage.py.
 
 
 def test_a_t_interval_holds_the_mean_of_normal_values_as_often_as_it_says():

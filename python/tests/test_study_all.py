@@ -337,7 +337,7 @@ def test_what_measures_counts_as_code_and_what_draws_does_not():
         found = modules(study.measure.__module__)
         package = study.measure.__module__.rpartition(".")[0]
         assert f"{package}.measure" in found or f"{package}.setup" in found
-        assert not {f"{package}.figures", f"{package}.claims", "bentpipe.cli"} & set(found)
+        assert not {f"{package}.figures", f"{package}.claims", "bentpipe.cli.application"} & set(found)
     assert "bentpipe.analysis.traces" in modules("bentpipe.papers.spectrum.measure")
     assert modules("bentpipe.sweeps.execution")["bentpipe._core"].suffix == ".so"
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import bentpipe.papers
 from bentpipe import ScenarioError, studies
-from bentpipe.cli import application
+from bentpipe.cli.application import application
 from bentpipe.plot import sized
 from bentpipe.studies import claim, show
 from bentpipe.studies.combinations import assembly

@@ -20,12 +20,12 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import stats
-from bentpipe.progress import State
 from bentpipe.sweeps import dataset, job, store
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.job import run_plan
 from bentpipe.sweeps.plan import Plan
 from bentpipe.sweeps.store import Shard
+from bentpipe.terminal.progress import State
 
 GRID = {"flow.0.cc": ["reno", "cubic", "bbr"], "link.sat.delay": ["20 ms", "100 ms"]}
 BROKEN = """
@@ -412,8 +412,8 @@ def test_an_interruption_while_runs_are_written_counts_them(
 
 @pytest.mark.slow
 def test_ten_kills_do_no_harm() -> None:
-    """The quick form of scripts/sweep_kills.py: 200 runs, three kills."""
-    script = Path(__file__).parents[2] / "scripts" / "sweep_kills.py"
+    """The quick form of tools/sweep_kills.py: 200 runs, three kills."""
+    script = Path(__file__).parents[2] / "tools" / "sweep_kills.py"
     command = [sys.executable, str(script), "--runs=200", "--kills=3", "--duration=60 s", "--flush=0.05"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -17,8 +17,8 @@ import pytest
 import bentpipe as bp
 from bentpipe import _core
 from bentpipe.controller import load_controller
-from bentpipe.plain import toml
-from bentpipe.schema import sweep_schema
+from bentpipe.document.plain import toml
+from bentpipe.document.schema import sweep_schema
 from bentpipe.sweeps.fingerprint import source_hash
 from bentpipe.sweeps.job import run_plan
 from bentpipe.sweeps.plan import Plan

@@ -13,7 +13,7 @@ import pytest
 from privilege import needs_root
 
 from bentpipe._core import ScenarioError
-from bentpipe.files import read_rows, write_rows
+from bentpipe.io.files import read_rows, write_rows
 from bentpipe.pages.markdown import replaced
 from bentpipe.truth import cell as cells
 from bentpipe.truth import measuring
@@ -259,7 +259,7 @@ def test_the_quick_form_compares_real_transfers(tmp_path):
     """`bentpipe validate kernel`, shortened: three senders at once, in simulation and in the kernel."""
     from typer.testing import CliRunner
 
-    from bentpipe.cli import application
+    from bentpipe.cli.application import application
 
     pytest.importorskip("bentpipe.emulation")
     done = CliRunner().invoke(
@@ -282,7 +282,7 @@ def test_acknowledgements_are_lost_behind_the_emulated_link(tmp_path):
     """`bentpipe validate kernel --links`, shortened to one cell: the emulated return link loses ACKs."""
     from typer.testing import CliRunner
 
-    from bentpipe.cli import application
+    from bentpipe.cli.application import application
 
     pytest.importorskip("bentpipe.emulation")
     only = ["--only", "kernel-reno-ack-loss-10-*", "--seeds", "1", "--for", "6", "--json"]
@@ -301,7 +301,7 @@ def test_acknowledgements_are_lost_behind_the_emulated_link(tmp_path):
 def test_two_sizes_are_refused():
     from typer.testing import CliRunner
 
-    from bentpipe.cli import application
+    from bentpipe.cli.application import application
 
     done = CliRunner().invoke(application(["validate"]), ["validate", "kernel", "--full", "--links"])
     assert done.exit_code == 2 and "give one of --full and --links" in done.output

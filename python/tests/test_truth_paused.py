@@ -175,7 +175,7 @@ def test_the_quick_form_compares_real_traffic(tmp_path):
     """`bentpipe validate kernel --paused --quick`: each kind once, in simulation and in the kernel."""
     from typer.testing import CliRunner
 
-    from bentpipe.cli import application
+    from bentpipe.cli.application import application
 
     pytest.importorskip("bentpipe.emulation")
     asked = ["validate", "kernel", "--paused", "--quick", "--json", "--out", str(tmp_path)]
@@ -199,7 +199,7 @@ def test_the_quick_form_compares_real_traffic(tmp_path):
 def test_what_does_not_go_with_paused_traffic_is_refused():
     from typer.testing import CliRunner
 
-    from bentpipe.cli import application
+    from bentpipe.cli.application import application
 
     for other in (["--full"], ["--links"], ["--for", "5"]):
         done = CliRunner().invoke(application(["validate"]), ["validate", "kernel", "--paused", *other])

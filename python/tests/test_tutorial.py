@@ -15,7 +15,8 @@ import pytest
 from forms import form
 
 import bentpipe as bp
-from bentpipe import extras, registry
+from bentpipe import registry
+from bentpipe.machine import extras
 from bentpipe.pages.markdown import for_code_host
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import bentpipe as bp
-from bentpipe.tables import together
-from bentpipe.voice import opinion, quality, rating
+from bentpipe.analysis.voice import opinion, quality, rating
+from bentpipe.cli.tables import together
 
 
 def test_the_rating_is_that_of_the_e_model() -> None:

@@ -176,7 +176,7 @@ def command_line() -> str:
     from typer.cli import get_docs_for_click
     from typer.core import MARKUP_MODE_KEY
 
-    from bentpipe.cli import application
+    from bentpipe.cli.application import application
 
     made = application()
     command = typer.main.get_command(made)

@@ -1,4 +1,4 @@
-//! Attaches a controller on an old kernel and reports how it went, for `scripts/oracle kernels`
+//! Attaches a controller on an old kernel and reports how it went, for `tools/oracle kernels`
 //! (docs/oracle.md): `oracle_guest agent star 10` or `oracle_guest native star 10`. It stays attached for the
 //! given number of seconds, then prints one line of JSON: the status while a flow ran.
 

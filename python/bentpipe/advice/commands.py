@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from bentpipe import completion, terminal
-from bentpipe.verbs import FirstSeed, Flows, Json, More, Stopped, TimeLine, option, write_and_show
+from bentpipe import terminal
+from bentpipe.cli import completion
+from bentpipe.cli.verbs import FirstSeed, Flows, Json, More, Stopped, TimeLine, option, write_and_show
 
 Text = str | None
 
@@ -84,7 +85,7 @@ def advise_verb(
     begun = time.monotonic()  # before the modules that take long to load
     from bentpipe.advice.job import advise
     from bentpipe.advice.show import show
-    from bentpipe.files import try_place
+    from bentpipe.io.files import try_place
     from bentpipe.measured import measured_files
 
     files = measured_files(measured, more)
@@ -142,7 +143,7 @@ class Bars:
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """So many of all runs of this are done."""
-        from bentpipe.progress import State
+        from bentpipe.terminal.progress import State
 
         if what != self._what:
             self.close()

@@ -16,8 +16,8 @@ from bentpipe.advice.schedule import Budget, Schedule
 from bentpipe.advice.verdict import Advice
 from bentpipe.comparison import algorithms
 from bentpipe.controller import spelled
+from bentpipe.document.spans import Span, span
 from bentpipe.models import Link
-from bentpipe.spans import Span, span
 from bentpipe.units import seconds
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bentpipe import measures
+from bentpipe.document.plain import is_datagrams
 from bentpipe.models import Flow
-from bentpipe.plain import is_datagrams
 from bentpipe.result import each_once
 
 Floats = NDArray[np.float64]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.document.plain import to_plain
+from bentpipe.document.spans import radical_inverse
 from bentpipe.models import DropTail, GilbertElliott
-from bentpipe.plain import to_plain
-from bentpipe.spans import radical_inverse
 from bentpipe.timeline.drawn import constants
 from bentpipe.timeline.drawn import is_drawn as line_is_drawn
 from bentpipe.units import short

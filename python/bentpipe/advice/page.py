@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bentpipe import _core, linux, registry
+from bentpipe import _core, registry
 from bentpipe.advice.quantities import FILE, QUANTITIES
 from bentpipe.advice.question import GOALS
 from bentpipe.advice.wording import keeping
+from bentpipe.machine import linux
 from bentpipe.measures import MeasureRow
 from bentpipe.pages import Axis, Badge, Curve, Hyperlink, Page, Prose, Snippet
 

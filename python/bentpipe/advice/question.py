@@ -26,12 +26,12 @@ from bentpipe.advice.judged import (
 from bentpipe.advice.quantities import FILE, QUANTITIES
 from bentpipe.comparison import _named, base_and_model, change, half_given, relays
 from bentpipe.controller import named_algorithm
+from bentpipe.document.plain import is_datagrams
+from bentpipe.document.spans import LinkSpec, Span, points
 from bentpipe.measures import MeasureRow
 from bentpipe.models import Bulk, Flow, Link, Record
-from bentpipe.plain import is_datagrams
 from bentpipe.registry import controllers, find, unknown
 from bentpipe.scenario import Scenario
-from bentpipe.spans import LinkSpec, Span, points
 from bentpipe.timeline.measures import lasts
 from bentpipe.units import seconds
 
@@ -299,7 +299,7 @@ class Question:
         if chosen:
             every = [_candidate(one) for one in (*chosen, *RIVALS, *(cc for cc, _ in self.tests))]
             return list({one.id: one for one in every}.values()), []
-        from bentpipe.linux import MODULES
+        from bentpipe.machine.linux import MODULES
 
         likes = {} if self.handovers else _FOR_HANDOVERS
         left = {

@@ -10,12 +10,13 @@ import math
 from collections.abc import Callable, Container, Sequence
 from functools import partial
 
-from bentpipe import _core, linux
+from bentpipe import _core
 from bentpipe.advice import flags, ranking, schedule, trials
 from bentpipe.advice.flags import Flag
 from bentpipe.advice.question import GOALS, LONGEST_RTT_S, RIVALS, Candidate, Question
 from bentpipe.advice.schedule import Budget, Schedule
 from bentpipe.advice.trials import Trials, Wanted
+from bentpipe.machine import linux
 
 Told = Callable[[str, int, int], None]
 """Called with the current task, the runs done of it, and all of its runs."""

@@ -6,12 +6,13 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, extras, linux, registry
+from bentpipe import _core, registry
 from bentpipe.advice.page import COSTS
 from bentpipe.advice.quantities import QUANTITIES
 from bentpipe.advice.question import GOALS
 from bentpipe.advice.verdict import Advice
 from bentpipe.advice.wording import keeping
+from bentpipe.machine import extras, linux
 from bentpipe.measures import MeasureRow
 from bentpipe.registry import unknown
 from bentpipe.units import digits
@@ -56,7 +57,7 @@ def write_sheet(advice: Advice, path: str | Path, paper: str = "A4") -> Path:
         ScenarioError: there is no such paper size, or fpdf2 is not installed.
         OSError: it cannot be written.
     """
-    from bentpipe.files import replace
+    from bentpipe.io.files import replace
 
     check(paper)
     figure = _figure(advice)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from bentpipe import linux, terminal
+from bentpipe import terminal
 from bentpipe.advice.quantities import FILE, QUANTITIES
 from bentpipe.advice.question import GOALS
 from bentpipe.advice.verdict import Advice
 from bentpipe.advice.wording import keeping
+from bentpipe.machine import linux
 from bentpipe.measures import MeasureRow
 from bentpipe.units import cell, in_percent, milliseconds, percent
 

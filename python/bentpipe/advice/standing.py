@@ -1,6 +1,6 @@
 """Standing answers: of links that need more work than the budget of a question, made once and dated.
 
-`python scripts/standing_answers.py` makes standing.json again, and the part of docs/starlink.md.
+`python tools/standing_answers.py` makes standing.json again, and the part of docs/starlink.md.
 """
 
 from __future__ import annotations

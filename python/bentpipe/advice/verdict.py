@@ -10,14 +10,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, linux
+from bentpipe import _core
 from bentpipe.advice import ranking, standing
 from bentpipe.advice.flags import HARM_MOST, Flag
 from bentpipe.advice.quantities import QUANTITIES
 from bentpipe.advice.question import CURE, GOALS, Question
 from bentpipe.advice.schedule import LEAST_SEEDS, LEAST_TRIPS, Schedule
 from bentpipe.advice.trials import Trials, comparable
-from bentpipe.linux import Way
+from bentpipe.machine import linux
+from bentpipe.machine.linux import Way
 from bentpipe.measures import MeasureRow
 
 if TYPE_CHECKING:
@@ -373,7 +374,7 @@ class Advice:
         import json
 
         from bentpipe.advice.page import build
-        from bentpipe.files import replace_text
+        from bentpipe.io.files import replace_text
 
         place = Path(directory)
         text = json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import linux
 from bentpipe.advice import open_ends, standing
 from bentpipe.advice.flags import HARM_MOST
 from bentpipe.advice.quantities import QUANTITIES
 from bentpipe.advice.question import GOALS, Question
+from bentpipe.machine import linux
 from bentpipe.registry import find
 from bentpipe.units import digits
 

@@ -2,6 +2,6 @@
 
 import sys
 
-from bentpipe.cli import application
+from bentpipe.cli.application import application
 
 application(["bench"])(["bench", *sys.argv[1:]], prog_name="bentpipe")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bentpipe import _core
+from bentpipe.io.toml_tables import beside
 from bentpipe.registry import SCENARIOS, unknown
 from bentpipe.scenario import Scenario
-from bentpipe.toml_tables import beside
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ SHORT = BenchCase("short runs", "e", quick="100 s", runs=200, quick_runs=20)
 COMMANDS = {
     "python": ["-c", "pass"],
     "import bentpipe": ["-c", "import bentpipe"],
-    "bentpipe --version": ["-m", "bentpipe.cli", "--version"],
+    "bentpipe --version": ["-m", "bentpipe.cli.application", "--version"],
 }
 """The commands that are started, by the name in the report: arguments of the Python interpreter."""
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from bentpipe import terminal
 from bentpipe.bench.cases import CASES, GROWTH, BenchCase
+from bentpipe.io.toml_tables import beside
 from bentpipe.pages.markdown import markdown
-from bentpipe.toml_tables import beside
 
 SCHEMA = 1
 """Version of the form in which timings are stored."""

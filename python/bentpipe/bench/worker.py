@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.memory import peak_bytes
+from bentpipe.machine.memory import peak_bytes
 
 
 def delivered(raw: _core.RawResult) -> int:

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bentpipe import completion, terminal
+from bentpipe import terminal
+from bentpipe.cli import completion
+from bentpipe.cli.verbs import DONE, FAILED, Fresh, Json, Ray, Stopped, Workers, option, write_and_show
 from bentpipe.evaluation.commands import ALGORITHM
-from bentpipe.files import try_place, write_rows
+from bentpipe.io.files import try_place, write_rows
 from bentpipe.truth.commands import AtOnce
 from bentpipe.units import digits
-from bentpipe.verbs import DONE, FAILED, Fresh, Json, Ray, Stopped, Workers, option, write_and_show
 
 if TYPE_CHECKING:
     from bentpipe.breaking.job import Found
     from bentpipe.breaking.replay import Replayed
-    from bentpipe.progress import State
+    from bentpipe.terminal.progress import State
 
 Text = str | None
 KERNEL = "kernel.csv"

@@ -8,8 +8,8 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.breaking.search import Between, OneOf, Point
+from bentpipe.document.spans import Span, merged
 from bentpipe.registry import unknown
-from bentpipe.spans import Span, merged
 from bentpipe.units import PACKET
 
 LEAST_PACKETS = 5

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from bentpipe import _core, measures
 from bentpipe.breaking.conditions import CROSS, FIRST, SECOND
 from bentpipe.breaking.observation import Row, capacity, cross, floor
+from bentpipe.io.toml_tables import beside
 from bentpipe.registry import unknown
-from bentpipe.toml_tables import beside
 
 YARDSTICK, FALLBACK = "reno", "cubic"
 """The usual yardstick (RFC 5681), and the yardstick of that algorithm itself."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, files
+from bentpipe import _core
 from bentpipe.breaking import mechanism, record
 from bentpipe.breaking.conditions import PULSES, Bounds, Conditions, in_words
 from bentpipe.breaking.goals import FALLBACK, YARDSTICK, RunAnswer, find_goal
@@ -20,8 +20,9 @@ from bentpipe.breaking.search import BATCH, Search
 from bentpipe.breaking.shrink import shrink
 from bentpipe.breaking.trials import Algorithm, Pair, SearchRuns, Tell, traced
 from bentpipe.controller import spelled
+from bentpipe.document.spans import span
+from bentpipe.io import files
 from bentpipe.result import Result
-from bentpipe.spans import span
 from bentpipe.sweeps.execution import Executor
 from bentpipe.sweeps.kept import FOLDER
 from bentpipe.sweeps.lab import Lab

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from bentpipe import measures
 from bentpipe.breaking.conditions import CROSS, LINK, losses, steps
+from bentpipe.document.spans import merged
 from bentpipe.result import each_once
-from bentpipe.spans import merged
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.execution import Ran
 from bentpipe.units import quantity

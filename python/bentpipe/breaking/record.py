@@ -15,8 +15,8 @@ from bentpipe import _core
 from bentpipe.breaking.goals import find_goal
 from bentpipe.breaking.trials import Algorithm, Pair, SearchRuns, traced
 from bentpipe.controller import spelled
-from bentpipe.foreign import quoted
-from bentpipe.plain import toml
+from bentpipe.document.plain import toml
+from bentpipe.io.foreign import quoted
 from bentpipe.sweeps.lab import Lab
 
 if TYPE_CHECKING:

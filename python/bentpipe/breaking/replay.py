@@ -26,7 +26,7 @@ from bentpipe.breaking.real import LOOK_S, PlayedRun, play
 from bentpipe.breaking.record import RecordHead, read
 from bentpipe.breaking.trials import Algorithm, Pair, SearchRuns
 from bentpipe.emulation.congestion import is_there
-from bentpipe.linux import MODULES, way
+from bentpipe.machine.linux import MODULES, way
 from bentpipe.sweeps.lab import Lab
 from bentpipe.truth.cell import Sender
 from bentpipe.truth.measuring import TRIES

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bentpipe import extras
+from bentpipe.machine import extras
 
 BATCH = 24
 """Points of a batch. It depends on nothing else, so the points do not depend on the number of workers."""

@@ -12,13 +12,13 @@ from bentpipe.breaking.conditions import Conditions, scenario
 from bentpipe.breaking.goals import RunAnswer, SearchGoal
 from bentpipe.breaking.observation import Row, Trace, far, near, traces
 from bentpipe.controller import named_algorithm, parameters
-from bentpipe.progress import State
 from bentpipe.registry import find
 from bentpipe.result import Result
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.execution import run_case
 from bentpipe.sweeps.fingerprint import Fingerprints, code_version
 from bentpipe.sweeps.lab import Lab
+from bentpipe.terminal.progress import State
 
 Tell = Callable[[State], None]
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
-from bentpipe import completion, terminal, units
+from bentpipe import terminal, units
 from bentpipe._core import ScenarioError
+from bentpipe.cli import completion
+from bentpipe.cli.verbs import INTERRUPTED, Command, PcapAt, PcapWhole, Seed, Set, argument, option, overrides
 from bentpipe.emulation import programs
 from bentpipe.emulation.outside import names_stay_unresolved
-from bentpipe.files import replace_text, try_place
+from bentpipe.io.files import replace_text, try_place
 from bentpipe.result import check_place
-from bentpipe.verbs import INTERRUPTED, Command, PcapAt, PcapWhole, Seed, Set, argument, option, overrides
 
 if TYPE_CHECKING:
     from bentpipe.emulation.session import Emulation, Side

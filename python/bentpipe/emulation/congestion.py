@@ -10,7 +10,7 @@ from typing import Literal
 from bentpipe import _core
 from bentpipe.kernel import machine, routes
 from bentpipe.kernel.choice import LONGEST_NAME, kernel_names
-from bentpipe.linux import MODULES
+from bentpipe.machine.linux import MODULES
 from bentpipe.registry import controllers
 
 Means = Literal["sysctl", "route"]

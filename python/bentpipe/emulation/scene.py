@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
+from bentpipe.document.relays import place_on, relay_of
+from bentpipe.document.source import Source
 from bentpipe.kernel.choice import kernel_names
-from bentpipe.relays import place_on, relay_of
 from bentpipe.scenario import Scenario
-from bentpipe.source import Source
 
 _LENGTH = "1 h"
 """The time for which a scenario without a duration is worked out: orbits, rain."""
@@ -31,7 +31,7 @@ def prepared(
     Flows are not needed. Without them the route is the only link, or `path`.
 
     Args:
-        scenario: a scenario, or an argument of `bentpipe.source.Source`.
+        scenario: a scenario, or an argument of `bentpipe.document.source.Source`.
         overrides: values by dotted key, or pairs of a key and its value as TOML.
         path: the directions that are crossed from the near end to the far end, instead of the first flow's.
         seed: instead of the scenario's.

@@ -13,14 +13,14 @@ from threading import get_ident
 from typing import Any, Literal, Self
 
 from bentpipe import _core, units
+from bentpipe.document.relays import NONE
+from bentpipe.document.source import STDIN, Source
 from bentpipe.emulation import congestion
 from bentpipe.emulation.outside import Guard, claim
 from bentpipe.emulation.scene import prepared, split
-from bentpipe.relays import NONE
 from bentpipe.result import Result, named
 from bentpipe.runs import Capture, prepare_capture
 from bentpipe.scenario import Scenario
-from bentpipe.source import STDIN, Source
 
 Side = Literal["near", "relay", "far"]
 """An end of an emulation; "relay" is between two legs."""
@@ -41,7 +41,7 @@ class Emulation:
     all programs that still run there are ended. When the process dies, they and the namespaces are gone, too.
 
     Args:
-        scenario: a scenario, or an argument of `bentpipe.source.Source`. Flows are not needed.
+        scenario: a scenario, or an argument of `bentpipe.document.source.Source`. Flows are not needed.
         path: the directions from the near end to the far end, instead of the first flow's path.
         legs: instead of `path`, two paths one behind the other. Between them is a third end, "relay", whose
             programs are reached from either side; nothing passes it by itself.

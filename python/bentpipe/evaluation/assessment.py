@@ -17,9 +17,9 @@ from bentpipe.evaluation.paths import AQM, PATHS, SATELLITE
 from bentpipe.evaluation.plan import Contender, contenders, plan, run_plan
 from bentpipe.evaluation.single import SINGLE
 from bentpipe.evaluation.suite import SUITE
-from bentpipe.progress import State
 from bentpipe.registry import unknown
 from bentpipe.sweeps.kept import FOLDER
+from bentpipe.terminal.progress import State
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from bentpipe import completion, terminal
-from bentpipe.verbs import Fresh, Json, Ray, Stopped, Workers, argument, option, write_and_show
+from bentpipe import terminal
+from bentpipe.cli import completion
+from bentpipe.cli.verbs import Fresh, Json, Ray, Stopped, Workers, argument, option, write_and_show
 
 ALGORITHM = argument(
     "NAME",

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from bentpipe.evaluation.experiment import Setting
+from bentpipe.io.toml_tables import beside
 from bentpipe.measures import MeasureRow
 from bentpipe.stats import Interval
-from bentpipe.toml_tables import beside
 
 if TYPE_CHECKING:
     from bentpipe.evaluation.chapter import Chapter

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, Literal
 
 from bentpipe.evaluation.observation import Observation
+from bentpipe.io.toml_tables import beside
 from bentpipe.measures import REPORTED, MeasureRow
 from bentpipe.scenario import Scenario
-from bentpipe.toml_tables import beside
 
 Extent = Literal["quick", "full"]
 """A full evaluation has more set-ups and more seeds. Common parts are identical in both."""

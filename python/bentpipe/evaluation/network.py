@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bentpipe import units
+from bentpipe.document.plain import is_datagrams
 from bentpipe.models import Bulk, DropTail, Flow, Link, Queue, Record
-from bentpipe.plain import is_datagrams
 from bentpipe.scenario import Scenario
 from bentpipe.units import PACKET
 

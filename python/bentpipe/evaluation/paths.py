@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from bentpipe.document.source import Source
 from bentpipe.evaluation.experiment import Measured, Numbers, Setting, experiment
 from bentpipe.evaluation.network import RECORD, bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
@@ -25,7 +26,6 @@ from bentpipe.models import (
     Red,
 )
 from bentpipe.scenario import Scenario
-from bentpipe.source import Source
 from bentpipe.stats import jain
 
 # Active queue management ------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from bentpipe.evaluation.chapter import Chapter, words
 from bentpipe.evaluation.experiment import Extent, SuiteExperiment
 from bentpipe.evaluation.network import capacity
 from bentpipe.evaluation.observation import Observation
-from bentpipe.progress import State
 from bentpipe.registry import find
 from bentpipe.result import flow_frame, link_frame
 from bentpipe.sweeps import vary
@@ -23,6 +22,7 @@ from bentpipe.sweeps.execution import Executor, Ran
 from bentpipe.sweeps.fingerprint import Fingerprints, code_version
 from bentpipe.sweeps.kept import Row
 from bentpipe.sweeps.lab import Lab, Made
+from bentpipe.terminal.progress import State
 from bentpipe.units import seconds
 
 STANDARDS = ("cubic", "reno")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core, terminal
 from bentpipe.evaluation.criteria import TITLES
 from bentpipe.evaluation.figures import draw
-from bentpipe.files import Kind, check_kind, replace_frame, replace_text, try_place
+from bentpipe.io.files import Kind, check_kind, replace_frame, replace_text, try_place
 from bentpipe.pages import Badge, Heading, Hyperlink, Page, Prose, Tone, check_page
 
 if TYPE_CHECKING:

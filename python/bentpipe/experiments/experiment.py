@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import bentpipe as bp
-from bentpipe.progress import State
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.execution import Ran
 from bentpipe.sweeps.fingerprint import Fingerprints, code_version
 from bentpipe.sweeps.kept import FOLDER, Row
 from bentpipe.sweeps.lab import Lab
+from bentpipe.terminal.progress import State
 
 Of = TypeVar("Of")
 

@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
 
 import bentpipe as bp
-from bentpipe import files
 from bentpipe.experiments.experiment import Experiment, case_of, over_seeds
 from bentpipe.experiments.table import line_colour
+from bentpipe.io import files
 from bentpipe.models import KINDS
 from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.plot.looks import UNDATED, on_page

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import bentpipe as bp
-from bentpipe import files
 from bentpipe.experiments.experiment import Experiment, case_of
-from bentpipe.files import read_rows, write_rows
+from bentpipe.io import files
+from bentpipe.io.files import read_rows, write_rows
 from bentpipe.pages.page import contrast, rgb, written
 from bentpipe.sweeps.case import Case
 

@@ -19,12 +19,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 import bentpipe as bp
 from bentpipe import terminal
 from bentpipe.experiments.experiment import Experiment
-from bentpipe.files import replace_text, write_rows
-from bentpipe.progress import State
+from bentpipe.io.files import replace_text, write_rows
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.kept import Row
 from bentpipe.sweeps.store import Lock
+from bentpipe.terminal.progress import State
 from bentpipe.truth import cell as cells_of
 from bentpipe.truth import comparison, measuring, paused, paused_table, quic_program, quic_table
 from bentpipe.truth.cell import Cell

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bentpipe.extras import missing
 from bentpipe.gym.batch import Batch
 from bentpipe.gym.task import Task, measures
+from bentpipe.machine.extras import missing
 from bentpipe.scenario import Scenario
 
 try:

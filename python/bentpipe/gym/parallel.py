@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bentpipe.extras import missing
 from bentpipe.gym.batch import Batch
 from bentpipe.gym.env import Array, Given, spaces, task_of
+from bentpipe.machine.extras import missing
 
 try:
     import pettingzoo

@@ -11,13 +11,14 @@ from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
-from bentpipe import completion, terminal, units
+from bentpipe import terminal, units
 from bentpipe._core import KernelError, ScenarioError
+from bentpipe.cli import completion
+from bentpipe.cli.verbs import FAILED, Command, Json, RunsCommand, argument, option
 from bentpipe.kernel import machine, records, running
 from bentpipe.kernel.agent import notify_systemd
 from bentpipe.kernel.attach import KernelFailed, attach, detach, find
 from bentpipe.kernel.choice import choose, gaps, offered
-from bentpipe.verbs import FAILED, Command, Json, RunsCommand, argument, option
 
 T = TypeVar("T")
 

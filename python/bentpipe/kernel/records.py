@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.connections import Connection, Connections
 from bentpipe.kernel import agent, machine
 from bentpipe.kernel.choice import Choice
+from bentpipe.machine.connections import Connection, Connections
 
 VARIABLE = "BENTPIPE_STATE"
 """The environment variable that names another directory."""

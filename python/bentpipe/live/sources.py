@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import terminal
-from bentpipe.connections import Connection, Connections
 from bentpipe.live.board import BoardNumber, Family, LiveChart, LivePage, Series
 from bentpipe.live.server import ServedPage, serve
+from bentpipe.machine.connections import Connection, Connections
 
 if TYPE_CHECKING:
     from bentpipe.emulation.session import Emulation

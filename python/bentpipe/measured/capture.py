@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bentpipe.foreign import refuse
+from bentpipe.io.foreign import refuse
 from bentpipe.measured.hypotheses import Count, Watched
 from bentpipe.measured.quantities import CHANCE, Estimate, bursts, share
 from bentpipe.measured.quantities import floor as least_of

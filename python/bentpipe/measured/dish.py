@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bentpipe.foreign import refuse
+from bentpipe.io.foreign import refuse
 from bentpipe.measured.counters import Found
 from bentpipe.measured.hypotheses import Count
 from bentpipe.measured.quantities import Estimate, floor, share

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bentpipe.document.spans import Span, radical_inverse
 from bentpipe.measured import hypotheses
 from bentpipe.measured.fitting import Fitting
 from bentpipe.measured.hypotheses import Below, Hypothesis, Near, Unknown
@@ -37,7 +38,6 @@ from bentpipe.measured.population import (
 from bentpipe.measured.quantities import Estimate
 from bentpipe.measured.transfers import SEEKERS, IperfTest, Pausing, Played
 from bentpipe.models import Loss
-from bentpipe.spans import Span, radical_inverse
 from bentpipe.units import PACKET, number
 
 Told = Callable[[str, int, int], None]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bentpipe import _core
-from bentpipe.foreign import refuse, unpacked, value
+from bentpipe.io.foreign import refuse, unpacked, value
 from bentpipe.measured.counters import FILLED, WIRE, Found, rate
 from bentpipe.measured.hypotheses import Count
 from bentpipe.measured.quantities import Estimate, floor, share

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bentpipe import _core
-from bentpipe.foreign import refuse
-from bentpipe.linux import MODULES
+from bentpipe.io.foreign import refuse
+from bentpipe.machine.linux import MODULES
 from bentpipe.measured.counters import FILLED, best_half, from_count
 from bentpipe.measured.hypotheses import Count
 from bentpipe.measured.quantities import Estimate, share

@@ -13,8 +13,11 @@ from typing import NoReturn
 
 import numpy as np
 
-from bentpipe import _core, kinds
-from bentpipe.foreign import refuse, unpacked
+from bentpipe import _core
+from bentpipe.document.plain import to_plain
+from bentpipe.document.spans import Span
+from bentpipe.io import kinds
+from bentpipe.io.foreign import refuse, unpacked
 from bentpipe.measured import iperf3
 from bentpipe.measured.counters import Found
 from bentpipe.measured.draws import WEIGHING_S, Draw, DrawSpaces, Evidence, Possible, Told
@@ -22,8 +25,6 @@ from bentpipe.measured.hypotheses import Count, Watched
 from bentpipe.measured.quantities import NAMES, Estimate, best, floor, share
 from bentpipe.measured.said import sentences, typical
 from bentpipe.measured.transfers import IperfTest
-from bentpipe.plain import to_plain
-from bentpipe.spans import Span
 from bentpipe.timeline.traces import ping
 from bentpipe.timeline.traces.iperf3 import Iperf3Report
 from bentpipe.timeline.traces.iperf3 import report as iperf3_report

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from bentpipe.foreign import documents, refuse, unpacked
+from bentpipe.io.foreign import documents, refuse, unpacked
 from bentpipe.measured.counters import FILLED, WIRE, Found, joined, rate, round_trip, sent_again
 from bentpipe.units import MSS
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bentpipe.foreign import documents, refuse, unpacked
+from bentpipe.io.foreign import documents, refuse, unpacked
 from bentpipe.measured.counters import FILLED, Found, joined, rate, round_trip, sent_again
 
 _MS = 1e-3

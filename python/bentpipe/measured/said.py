@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from bentpipe.document.spans import Span
 from bentpipe.measured.draws import SAME, Draw, Possible, Weighed
 from bentpipe.measured.transfers import SEEKERS
-from bentpipe.spans import Span
 from bentpipe.units import digits
 
 _ENDS = (5, 95)

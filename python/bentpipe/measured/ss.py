@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bentpipe.foreign import decoded, refuse, split, unpacked
+from bentpipe.io.foreign import decoded, refuse, split, unpacked
 from bentpipe.measured.counters import Found, joined, round_trip, sent_again
 from bentpipe.measured.quantities import Estimate
 from bentpipe.units import HEADERS, MSS

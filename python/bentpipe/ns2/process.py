@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bentpipe.memory import peak_bytes
+from bentpipe.machine.memory import peak_bytes
 from bentpipe.ns2.agents import Agent
 from bentpipe.ns2.script import script
 from bentpipe.scenario import Scenario

@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 
 from scipy.cluster.hierarchy import DisjointSet
 
-from bentpipe import _core, foreign
+from bentpipe import _core
+from bentpipe.io import foreign
 from bentpipe.ns2.agents import Agent, agent_for
 from bentpipe.scenario import Scenario
 from bentpipe.units import FACTORS

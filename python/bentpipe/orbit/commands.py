@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bentpipe import _core, completion, terminal, units
-from bentpipe.files import FIGURES, check_kind, make_folder, replace_frame, try_place
-from bentpipe.verbs import Json, NumbersCommand, argument, option, write_and_show
+from bentpipe import _core, terminal, units
+from bentpipe.cli import completion
+from bentpipe.cli.verbs import Json, NumbersCommand, argument, option, write_and_show
+from bentpipe.io.files import FIGURES, check_kind, make_folder, replace_frame, try_place
 
 if TYPE_CHECKING:
     from bentpipe.orbit.paths import Solution

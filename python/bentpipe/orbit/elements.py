@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from bentpipe.foreign import content, decoded, refuse
-from bentpipe.kinds import ELEMENTS, kind
+from bentpipe.io.foreign import content, decoded, refuse
+from bentpipe.io.kinds import ELEMENTS, kind
 
 MOST_ELEMENTS = 64 << 20
 """Bytes of a file of elements: all 30,000 objects that are tracked take 25 MB as OMM in JSON."""

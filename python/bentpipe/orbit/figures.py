@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from bentpipe import plot, terminal
+from bentpipe.document.spans import merged
 from bentpipe.orbit.paths import Solution
-from bentpipe.spans import merged
 
 MOST_LINES = 40
 """Handovers up to which each has a line in the picture of the round-trip time; more are a strip below it."""

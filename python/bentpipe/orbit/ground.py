@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bentpipe import _core, units
-from bentpipe.foreign import lines, quoted, refuse
+from bentpipe.io.foreign import lines, quoted, refuse
 
 if TYPE_CHECKING:
     import polars as pl

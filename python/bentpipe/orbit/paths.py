@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from bentpipe import _core, units
-from bentpipe.caches import Cache
+from bentpipe.io.caches import Cache
 from bentpipe.orbit import elements
 from bentpipe.orbit.ground import KINDS, Point, Track, checked, place, table
 from bentpipe.registry import unknown

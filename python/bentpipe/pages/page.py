@@ -21,7 +21,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from bentpipe._core import ScenarioError
-from bentpipe.files import replace_text
+from bentpipe.io.files import replace_text
 from bentpipe.pages import charts
 from bentpipe.pages.charts import Axis, Curve
 from bentpipe.pages.prose import Badge, Hyperlink, Prose, Tone, html, is_number, slug

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from bentpipe import plot, terminal
-from bentpipe.verbs import FigureOut, From, Json, Size, To, argument, option, pairs
+from bentpipe.cli.verbs import FigureOut, From, Json, Size, To, argument, option, pairs
 
 if TYPE_CHECKING:
     from bentpipe.plot.drawing import Drawing
@@ -52,7 +52,7 @@ def _write(
 ) -> None:
     """Checks where the files go, draws, and writes both."""
     from bentpipe import _core
-    from bentpipe.files import check_figure
+    from bentpipe.io.files import check_figure
     from bentpipe.plot.drawing import check_numbers
 
     check_figure("-o", out)

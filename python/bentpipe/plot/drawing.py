@@ -14,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from bentpipe import _core
-from bentpipe.files import FIGURES, Kind, check_kind, replace, replace_frame
+from bentpipe.io.files import FIGURES, Kind, check_kind, replace, replace_frame
 from bentpipe.plot import looks
 
 GREY: dict[str, Any] = {"color": "0.4", "linewidth": 0.6, "linestyle": (0, (6, 3))}

@@ -1,6 +1,6 @@
 """The scenarios that come with the package, and new ones made from them.
 
-    from bentpipe.spans import LinkSpec
+    from bentpipe.document.spans import LinkSpec
     from bentpipe.presets.draft import draft
     from bentpipe.presets.shipped import shipped, text
 

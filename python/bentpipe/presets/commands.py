@@ -9,10 +9,11 @@ from typing import Annotated
 
 import typer
 
-from bentpipe import _core, completion, terminal, units
-from bentpipe.files import replace_text
+from bentpipe import _core, terminal, units
+from bentpipe.cli import completion
+from bentpipe.cli.verbs import Ber, Buffer, Json, More, Per, Rtt, argument, option
+from bentpipe.io.files import replace_text
 from bentpipe.presets.shipped import shipped, text
-from bentpipe.verbs import Ber, Buffer, Json, More, Per, Rtt, argument, option
 
 app = typer.Typer(help="Scenarios: those that come with the package, and new ones.", no_args_is_help=True)
 
@@ -75,8 +76,8 @@ def new_verb(
     """Write a commented scenario: from the values that are given, from another one, or from measurements."""
     if out is not None and out.exists() and not force:
         raise _core.ScenarioError(f"{out} exists; --force replaces it")
+    from bentpipe.document.spans import LinkSpec
     from bentpipe.measured import measured_files, scenario_text
-    from bentpipe.spans import LinkSpec
 
     spec = LinkSpec(rate, rtt, ber, per, buffer)
     if measured and (spec.given or any(value is not None for value in (base, flows, cc))):

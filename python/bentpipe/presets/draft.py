@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bentpipe import _core
+from bentpipe.document.source import Source, find_file
+from bentpipe.document.spans import LinkSpec
 from bentpipe.presets.shipped import text
 from bentpipe.registry import find
-from bentpipe.source import Source, find_file
-from bentpipe.spans import LinkSpec
 from bentpipe.units import seconds, spaced
 
 

@@ -6,8 +6,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from bentpipe.document.source import find_file
 from bentpipe.registry import shipped_files
-from bentpipe.source import find_file
 
 
 @dataclass(frozen=True)

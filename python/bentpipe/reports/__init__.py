@@ -39,7 +39,7 @@ def report(
         OSError: something cannot be read or written.
     """
     from bentpipe._core import ScenarioError
-    from bentpipe.files import TABLES, check_kind, replace_text
+    from bentpipe.io.files import TABLES, check_kind, replace_text
     from bentpipe.pages import check_page
     from bentpipe.reports.writing import build, latex, openable
     from bentpipe.sweeps.stored import read

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 from bentpipe import terminal
+from bentpipe.cli.verbs import Json, argument, option
 from bentpipe.measures import REPORTED
 from bentpipe.reports import place_of, report
-from bentpipe.verbs import Json, argument, option
 
 
 def report_verb(

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from bentpipe.progress import State
     from bentpipe.studies.job import Failure
     from bentpipe.studies.study import Study, StudyPlan, StudyResult
     from bentpipe.sweeps.execution import Executor
+    from bentpipe.terminal.progress import State
 
 MODES = ("quick", "full")
 PAPERS = ("vegas_l", "tcp_star", "hswa", "a_liad", "spectrum")

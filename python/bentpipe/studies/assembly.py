@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.files import replace_frame, replace_text
+from bentpipe.io.files import replace_frame, replace_text
 from bentpipe.studies import draw, page, readings
 from bentpipe.studies.claim import FAILING, Claim, Tolerance, Verdict
 from bentpipe.studies.design import BASE, Design

@@ -24,8 +24,8 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from bentpipe import stats
+from bentpipe.io.toml_tables import beside
 from bentpipe.studies.text import Block, Text, as_json
-from bentpipe.toml_tables import beside
 
 
 class Tolerance(float):

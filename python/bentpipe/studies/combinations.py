@@ -13,7 +13,6 @@ from typing import Any
 
 import polars as pl
 
-from bentpipe.progress import SearchProgress
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Claim
 from bentpipe.studies.design import BASE, Size, Variant
@@ -24,6 +23,7 @@ from bentpipe.sweeps.fingerprint import Fingerprints, code_version
 from bentpipe.sweeps.kept import Row
 from bentpipe.sweeps.lab import Lab
 from bentpipe.sweeps.lot import Lot, Then
+from bentpipe.terminal.progress import SearchProgress
 
 #: The names of the choices that are taken together; none for the base.
 Names = tuple[str, ...]

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from bentpipe import completion, terminal
-from bentpipe.verbs import FAILED, Json, Ray, Size, Workers, argument, option
+from bentpipe import terminal
+from bentpipe.cli import completion
+from bentpipe.cli.verbs import FAILED, Json, Ray, Size, Workers, argument, option
 
 app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
 SHOWN = 20
@@ -61,9 +62,9 @@ def study_run(
     For one figure or table there is `bentpipe study show`.
     """
     from bentpipe import _core, experiments, studies
+    from bentpipe.cli.tables import show_claims, show_counts
     from bentpipe.studies.study import StudyResult
     from bentpipe.sweeps.ray import on_ray
-    from bentpipe.tables import show_claims, show_counts
 
     if quick and full:
         raise _core.ScenarioError("--quick and --full exclude each other")
@@ -114,7 +115,7 @@ def study_run(
 def _run_own(places: Mapping[str, Path], workers: int, json: bool, **asked: Any) -> None:  # noqa: FBT001
     """Runs experiments that are no papers, one after the other."""
     from bentpipe.experiments import load
-    from bentpipe.files import read_rows
+    from bentpipe.io.files import read_rows
 
     done = []
     for name, place in places.items():
@@ -167,11 +168,11 @@ def study_show(
     It is taken from a finished run if there is one, else from just the runs that it needs.
     """
     from bentpipe import _core, studies
+    from bentpipe.cli.tables import show_places, show_shown
     from bentpipe.plot import sized
     from bentpipe.registry import unknown
     from bentpipe.studies import show
     from bentpipe.studies.places import PlaceKind
-    from bentpipe.tables import show_places, show_shown
 
     if paper not in (known := studies.available()):
         raise _core.ScenarioError(unknown("study", paper, list(known)))
@@ -222,10 +223,10 @@ def study_fit(
     and over others. An interrupted search goes on where it was when the same command is given again.
     """
     from bentpipe import _core, studies
+    from bentpipe.cli.tables import show_fit
     from bentpipe.registry import unknown
     from bentpipe.studies import fit
     from bentpipe.sweeps.ray import on_ray
-    from bentpipe.tables import show_fit
 
     known = studies.available()
     if name not in known:

@@ -24,8 +24,8 @@ from matplotlib.patches import Patch
 from matplotlib.text import Annotation
 
 from bentpipe import registry
+from bentpipe.io.toml_tables import beside
 from bentpipe.plot import looks
-from bentpipe.toml_tables import beside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.files import replace_text
+from bentpipe.io.files import replace_text
 from bentpipe.pages import Page
-from bentpipe.progress import SearchProgress
 from bentpipe.studies.combinations import Combinations, Names, Tried, assembly
 from bentpipe.studies.design import Design, Size, clash
 from bentpipe.studies.job import StudyFailed
@@ -30,6 +29,7 @@ from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.execution import Executor
 from bentpipe.sweeps.kept import FOLDER
 from bentpipe.sweeps.lab import Lab
+from bentpipe.terminal.progress import SearchProgress
 
 #: The seed before the first of those that the search has not seen.
 OTHER_SEEDS = 1000

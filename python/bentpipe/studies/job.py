@@ -16,7 +16,6 @@ from typing import Any
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.progress import State
 from bentpipe.studies.study import Case, Outcome, Study, StudyPlan, StudyResult
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.execution import Executor, Ran, one_line
@@ -25,6 +24,7 @@ from bentpipe.sweeps.kept import FOLDER, ROWS, TRACES, Kept
 from bentpipe.sweeps.lab import Lab
 from bentpipe.sweeps.lot import Lot, Then
 from bentpipe.sweeps.store import read_table
+from bentpipe.terminal.progress import State
 
 Tell = Callable[[int], None]
 

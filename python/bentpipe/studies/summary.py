@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.files import replace_text
+from bentpipe.io.files import replace_text
 from bentpipe.pages import Badge, Heading, Hyperlink, Page, Prose
 from bentpipe.studies.claim import COUNTED, RULE, Verdict
 from bentpipe.studies.job import Failure

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bentpipe import _core, completion, measures, stats, terminal, units
+from bentpipe import _core, measures, stats, terminal, units
+from bentpipe.cli import completion
+from bentpipe.cli.verbs import FAILED, Json, Ray, Set, Workers, argument, option, overrides
 from bentpipe.result import each_once
-from bentpipe.verbs import FAILED, Json, Ray, Set, Workers, argument, option, overrides
 
 if TYPE_CHECKING:
     import polars as pl

@@ -22,7 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from bentpipe import _core, foreign
+from bentpipe import _core
+from bentpipe.io import foreign
 from bentpipe.sweeps.case import Key
 from bentpipe.sweeps.engine import TABLES, Interrupted, Runs, Tables
 from bentpipe.sweeps.fingerprint import simulator_hash

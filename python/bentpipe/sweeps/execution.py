@@ -23,9 +23,9 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from bentpipe import _core
+from bentpipe.machine.watchdog import watched
 from bentpipe.result import named
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.watchdog import watched
 
 if TYPE_CHECKING:
     import polars as pl

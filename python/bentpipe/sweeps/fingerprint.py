@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.source import FILE_KEYS
+from bentpipe.document.source import FILE_KEYS
 from bentpipe.sweeps.case import Case, source_file
 
 #: Keys of a scenario that its results do not depend on, and the seed, which is kept apart from the rest.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import stats, units
 from bentpipe._core import ScenarioError
-from bentpipe.progress import State
 from bentpipe.result import each_once
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.dataset import Dataset, read
@@ -20,6 +19,7 @@ from bentpipe.sweeps.lab import Lab
 from bentpipe.sweeps.lot import Lot
 from bentpipe.sweeps.plan import Given, Plan
 from bentpipe.sweeps.store import WHOLE, Shard
+from bentpipe.terminal.progress import State
 
 if TYPE_CHECKING:
     import polars as pl

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
 from bentpipe._core import ScenarioError
-from bentpipe.progress import State
 from bentpipe.sweeps.case import Case, portable
 from bentpipe.sweeps.execution import (
     BATCH,
@@ -36,6 +35,7 @@ from bentpipe.sweeps.execution import (
 from bentpipe.sweeps.kept import Kept, Row
 from bentpipe.sweeps.lot import Lot
 from bentpipe.sweeps.store import Store
+from bentpipe.terminal.progress import State
 
 Keeping = TypeVar("Keeping", bound=Store)
 

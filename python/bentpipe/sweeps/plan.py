@@ -14,9 +14,9 @@ import numpy as np
 from bentpipe import _core
 from bentpipe._core import ScenarioError
 from bentpipe.controller import check_controller, is_own, named_algorithm, only_named
-from bentpipe.plain import toml
+from bentpipe.document.plain import toml
+from bentpipe.document.source import Source
 from bentpipe.scenario import Scenario
-from bentpipe.source import Source
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.engine import Types
 from bentpipe.sweeps.fingerprint import Fingerprints, run_key, simulator_hash

@@ -32,7 +32,8 @@ from types import ModuleType
 from typing import Any
 
 import bentpipe
-from bentpipe import _core, extras
+from bentpipe import _core
+from bentpipe.machine import extras
 from bentpipe.sweeps.execution import Ran, RunBatch, run_case
 from bentpipe.sweeps.fingerprint import LIBRARIES, named_files, simulator_hash, with_files
 

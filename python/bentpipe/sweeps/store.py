@@ -25,9 +25,9 @@ from pathlib import Path
 from threading import current_thread, main_thread
 from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
-from bentpipe import foreign
 from bentpipe._core import ScenarioError
-from bentpipe.files import Changed, check_file, lock, make_folder, read_frame, replace_frame, replace_text
+from bentpipe.io import foreign
+from bentpipe.io.files import Changed, check_file, lock, make_folder, read_frame, replace_frame, replace_text
 
 if TYPE_CHECKING:
     import polars as pl

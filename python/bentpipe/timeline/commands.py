@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bentpipe import _core, completion, terminal, units
-from bentpipe.files import check_figure
+from bentpipe import _core, terminal, units
+from bentpipe.cli import completion
+from bentpipe.cli.verbs import FigureOut, From, Json, To, argument, option, probability
+from bentpipe.io.files import check_figure
 from bentpipe.plot.commands import app as plot_app
-from bentpipe.verbs import FigureOut, From, Json, To, argument, option, probability
 
 if TYPE_CHECKING:
     import polars as pl

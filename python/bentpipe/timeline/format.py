@@ -14,8 +14,9 @@ from pathlib import Path
 
 import polars as pl
 
-from bentpipe import _core, foreign
-from bentpipe.files import Kind, check_kind, replace, try_place
+from bentpipe import _core
+from bentpipe.io import foreign
+from bentpipe.io.files import Kind, check_kind, replace, try_place
 from bentpipe.terminal import plain
 
 VERSION = 1

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from bentpipe import terminal, units
-from bentpipe.spans import merged
+from bentpipe.document.spans import merged
 from bentpipe.timeline.drawn import is_drawn
 from bentpipe.timeline.format import check, complete, handovers, read
 

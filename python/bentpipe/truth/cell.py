@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any, Protocol, TypeVar
 
-from bentpipe.toml_tables import beside
+from bentpipe.io.toml_tables import beside
 
 RATE = "10 Mbit/s"
 RTTS_MS = (20, 100, 500)
@@ -125,7 +125,7 @@ class Cell:
     def _links(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The tables of the links, and the flow's way over them."""
         if self.named in PRESETS:
-            from bentpipe.source import Source
+            from bentpipe.document.source import Source
 
             shipped = Source(self.named).raw()
             (flow,) = shipped["flow"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from bentpipe import terminal
-from bentpipe.verbs import Json, Stopped, option
+from bentpipe.cli.verbs import Json, Stopped, option
 
 if TYPE_CHECKING:
     from bentpipe.experiments.truth import LinuxTruth, PausedTruth, QuicTruth

@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bentpipe.emulation.congestion import is_there
-from bentpipe.files import replace_text
-from bentpipe.progress import State
+from bentpipe.io.files import replace_text
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.execution import Ran, RunBatch
 from bentpipe.sweeps.lab import Lab
+from bentpipe.terminal.progress import State
 from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.comparison import CURVE, GOODPUT, RETRANSMITTED, RTT, curve_distance
 from bentpipe.truth.paused import PausedCell

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from bentpipe.toml_tables import beside
+from bentpipe.io.toml_tables import beside
 from bentpipe.truth.cell import KERNEL, PRESETS, Sender
 
 _GIVEN = beside(__file__, "paused.toml")
@@ -79,7 +79,7 @@ class PausedCell:
                 "idle_restart": "none"
             }  # the datapath has `cong_control`, so Linux leaves the window alone
         if self.link == HANDOVERS:
-            from bentpipe.source import Source
+            from bentpipe.document.source import Source
 
             shipped = Source(self.link).raw()
             links, path = shipped["link"], shipped["flow"][0]["path"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import bentpipe as bp
 from bentpipe import measures
-from bentpipe.files import replace_text
+from bentpipe.io.files import replace_text
 from bentpipe.truth.cell import Cell
 
 STEP_S = 0.1

@@ -15,8 +15,9 @@ from typing import Any
 
 import polars as pl
 
-from bentpipe import _core, extras
-from bentpipe.caches import Cache, digest
+from bentpipe import _core
+from bentpipe.io.caches import Cache, digest
+from bentpipe.machine import extras
 from bentpipe.weather.station import Station
 
 LEAST_EXCEEDED, MOST_EXCEEDED = 0.001, 5.0

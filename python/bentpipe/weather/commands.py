@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bentpipe import _core, completion, terminal, units
-from bentpipe.files import FIGURES, check_kind
-from bentpipe.verbs import option
+from bentpipe import _core, terminal, units
+from bentpipe.cli import completion
+from bentpipe.cli.verbs import option
+from bentpipe.io.files import FIGURES, check_kind
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
-from bentpipe import completion, files, terminal
-from bentpipe.verbs import Json, argument, option
+from bentpipe import terminal
+from bentpipe.cli import completion
+from bentpipe.cli.verbs import Json, argument, option
+from bentpipe.io import files
 
 _KEPT = 20
 """Pages that `explore` keeps; the oldest go first."""

@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bentpipe import _core, foreign, terminal
-from bentpipe.files import Kind, check_kind, replace_text
-from bentpipe.source import Source
+from bentpipe import _core, terminal
+from bentpipe.document.source import Source
+from bentpipe.io import foreign
+from bentpipe.io.files import Kind, check_kind, replace_text
 from bentpipe.sweeps.fingerprint import named_files
 from bentpipe.web import FirstScenario, page
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bentpipe.plain import document
+from bentpipe.document.plain import document
 from bentpipe.registry import SCENARIOS
 from bentpipe.sweeps.fingerprint import with_files
 from bentpipe.web import installed

@@ -57,7 +57,8 @@ def main() -> None:
     """`bentpipe`, which knows the studies that TOY_STUDIES names."""
     import os
 
-    from bentpipe import cli, studies
+    from bentpipe import studies
+    from bentpipe.cli import application as cli
 
     names = os.environ.get("TOY_STUDIES", "toy").split()
     studies._all = lambda: {name: STUDIES[name] for name in names}

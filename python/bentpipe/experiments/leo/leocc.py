@@ -21,12 +21,12 @@ from bentpipe.controller import named_algorithm
 from bentpipe.experiments.experiment import Experiment, case_of, over_seeds
 from bentpipe.experiments.leo import measure, page
 from bentpipe.experiments.starlink.measured import PLACE
-from bentpipe.files import stored_rows, write_rows
+from bentpipe.io.files import stored_rows, write_rows
+from bentpipe.io.toml_tables import beside
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
 from bentpipe.timeline.drawn import draw
 from bentpipe.timeline.traces import mahimahi
-from bentpipe.toml_tables import beside
 
 TRACE = "leoreplayer/replayer/example/Cubic"
 """Its place in the folder of measured data."""

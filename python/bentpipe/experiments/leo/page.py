@@ -28,12 +28,12 @@ from bentpipe.experiments.leo.measure import (
     shipped,
 )  # fmt: skip
 from bentpipe.experiments.table import Key, TableExperiment, line_colour, shown
-from bentpipe.files import read_rows
+from bentpipe.io.files import read_rows
+from bentpipe.io.toml_tables import beside
 from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.plot.looks import UNDATED, on_page
 from bentpipe.registry import style as style_of
 from bentpipe.sweeps.case import Case
-from bentpipe.toml_tables import beside
 
 _WINDOWED = [
     e["id"] for e in bp.controllers() if any(param["name"] == "base_window" for param in e["params"])

@@ -13,7 +13,7 @@ import polars as pl
 
 import bentpipe as bp
 from bentpipe import controller, stats
-from bentpipe.toml_tables import beside
+from bentpipe.io.toml_tables import beside
 
 RATE_BPS = 50e6
 """Rate of every path, forward."""

@@ -36,10 +36,10 @@ from bentpipe.experiments.starlink.measured import (
     repeated,
     signs,
 )  # fmt: skip
+from bentpipe.io.toml_tables import beside
 from bentpipe.pages.markdown import markdown, texts
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.kept import Row
-from bentpipe.toml_tables import beside
 
 SHARES = (10, 25, 50, 75, 90)
 

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 import bentpipe as bp
-from bentpipe import files
 from bentpipe.experiments.experiment import Experiment, over_seeds
 from bentpipe.experiments.starlink.measured import (
     MSS,
@@ -24,6 +23,7 @@ from bentpipe.experiments.starlink.measured import (
     near,
     of_result,
 )
+from bentpipe.io import files
 from bentpipe.pages.markdown import markdown, replaced
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
-from bentpipe.foreign import refuse
-from bentpipe.kinds import kind
+from bentpipe.io.foreign import refuse
+from bentpipe.io.kinds import kind
 from bentpipe.registry import unknown
 from bentpipe.timeline.format import complete
 

@@ -29,8 +29,8 @@ from pathlib import Path
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.foreign import lines, quoted, refuse
-from bentpipe.kinds import lacking
+from bentpipe.io.foreign import lines, quoted, refuse
+from bentpipe.io.kinds import lacking
 from bentpipe.timeline.format import table
 from bentpipe.timeline.traces.samples import GAP_STEPS, Samples
 

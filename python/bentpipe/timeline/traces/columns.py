@@ -17,8 +17,8 @@ from pathlib import Path
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.foreign import lines, named, quoted, refuse
-from bentpipe.kinds import SEPARATORS
+from bentpipe.io.foreign import lines, named, quoted, refuse
+from bentpipe.io.kinds import SEPARATORS
 from bentpipe.terminal import plain
 from bentpipe.timeline.format import table
 from bentpipe.timeline.traces.samples import Samples

@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.foreign import decoded, refuse, unpacked, value
-from bentpipe.kinds import lacking
-from bentpipe.spans import merged
+from bentpipe.document.spans import merged
+from bentpipe.io.foreign import decoded, refuse, unpacked, value
+from bentpipe.io.kinds import lacking
 from bentpipe.timeline import combine
 from bentpipe.timeline.traces.samples import Samples
 

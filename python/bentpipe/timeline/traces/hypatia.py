@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.foreign import content, lines, quoted, refuse, split
+from bentpipe.io.foreign import content, lines, quoted, refuse, split
 from bentpipe.timeline.traces import probes
 from bentpipe.timeline.traces.probes import Probe
 from bentpipe.timeline.traces.samples import Samples

@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.foreign import cut, decoded, documents, refuse, split, unpacked
-from bentpipe.kinds import lacking
+from bentpipe.io.foreign import cut, decoded, documents, refuse, split, unpacked
+from bentpipe.io.kinds import lacking
 from bentpipe.timeline.traces.samples import Samples, check_rate
 
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from bentpipe.foreign import lines, quoted, refuse
+from bentpipe.io.foreign import lines, quoted, refuse
 from bentpipe.timeline.traces.samples import Samples
 
 _STEP_S = 1.0

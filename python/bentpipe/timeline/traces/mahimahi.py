@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.foreign import MOST_LINES, check_count, digits, lines, quoted, refuse, text
+from bentpipe.io.foreign import MOST_LINES, check_count, digits, lines, quoted, refuse, text
 from bentpipe.timeline.combine import join
 
 OPPORTUNITY_BYTES = 1504

@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.foreign import lines, refuse
-from bentpipe.kinds import lacking
+from bentpipe.io.foreign import lines, refuse
+from bentpipe.io.kinds import lacking
 from bentpipe.timeline.traces.samples import Samples, check_rate
 
 # Few places begin a number, and a word is short: a long line must not take time of the square of its length.

@@ -17,8 +17,8 @@ from pathlib import Path
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.foreign import decoded, refuse, split, unpacked
-from bentpipe.kinds import lacking
+from bentpipe.io.foreign import decoded, refuse, split, unpacked
+from bentpipe.io.kinds import lacking
 from bentpipe.timeline.traces.probes import Probe, frame
 
 USUAL_S = 1.0

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import polars as pl
 
-from bentpipe.foreign import decoded, documents, refuse, unpacked, value
-from bentpipe.kinds import lacking
+from bentpipe.io.foreign import decoded, documents, refuse, unpacked, value
+from bentpipe.io.kinds import lacking
 from bentpipe.timeline.traces.samples import GAP_STEPS, Samples
 
 OUTAGE_S = 1.0

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from bentpipe.foreign import refuse
+from bentpipe.io.foreign import refuse
 from bentpipe.timeline.format import COLUMNS, MOST
 
 GAP_STEPS = 10.0
