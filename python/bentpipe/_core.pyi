@@ -40,6 +40,7 @@ __all__ = [
     "read_file",
     "run",
     "schema",
+    "tables",
     "units",
 ]
 
@@ -237,6 +238,9 @@ def read_file(path: str | PathLike[str], limit: int, head: bool = False) -> byte
     refused: a directory, a pipe, a device, a file of the kernel (/proc, /sys), or one that is larger.
     OSError: it cannot be opened.
     """
+
+def tables() -> str:
+    """The columns of all tables of a run, as JSON: a row of each, of zeros and empty texts."""
 
 def random_scenario(data: bytes, losses: str) -> str:
     """The random scenario that some bytes stand for, as TOML: for tests.

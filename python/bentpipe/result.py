@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,10 +18,6 @@ from bentpipe.registry import shipped_files
 
 if TYPE_CHECKING:
     import polars as pl
-
-LIMITS = ("handshake", "cwnd", "rwnd", "app", "pacing", "recovery", "timeout")
-"""The limits of a flow, as in its `limited` object: opening the connection, the congestion window, the
-receive window, the application, pacing, loss recovery, waiting for the retransmission timer."""
 
 PARTS = ("first", "subflow")
 """The values of `half` of rows whose data another row has, too: the half before a relay, whose data the
@@ -40,24 +35,13 @@ def each_once(flows: Iterable[_Row]) -> list[_Row]:
     return [flow for flow in flows if flow["half"] not in PARTS or flow["name"].endswith("/there")]
 
 
-_FLOWS = (
-    *"name half cc start_s goodput_bps delivered_bytes sent_packets retransmitted_packets".split(),
-    *"dropped_packets inside_packets timeouts spurious_timeouts".split(),
-    *"rtt_min_s rtt_mean_s rtt_p50_s rtt_p95_s cwnd_mean_segments completion_s".split(),
-    *"transfer transfers completed".split(),
-    *"completion_mean_s completion_p50_s completion_p95_s completion_p99_s".split(),
-    *"video_bitrate_bps video_startup_s video_played_s video_stalls video_stalled_s video_switches".split(),
-    *(f"limited_{what}" for what in LIMITS),
-)
-_VIDEO = tuple(name.removeprefix("video_") for name in _FLOWS if name.startswith("video_"))
-_LINKS = (
-    *"name direction rate_bps utilisation up_s data_flows offered_packets delivered_packets".split(),
-    *"dropped_queue dropped_error thinned_acks inside_packets repeated marked".split(),
-    *"queue_mean_packets queue_max_packets".split(),
-)
-_TEXTS = ("name", "half", "cc", "transfer", "direction")
-_REAL = re.compile(r".*(_s|_bps|_segments|utilisation|(mean|max)_packets)|limited_.*")
-"""Columns of real numbers. Those that are no texts either are counts."""
+_ROWS: dict[str, dict[str, Any]] = json.loads(_core.tables())
+"""A row of each table of a run, of zeros and empty texts: the simulator says what columns there are."""
+LIMITS = tuple(_ROWS["flows"]["limited"])
+"""The limits of a flow, as in its `limited` object: opening the connection, the congestion window, the
+receive window, the application, pacing, loss recovery, waiting for the retransmission timer."""
+_ALWAYS_REAL = ("rate_bps", "queue_max_packets")
+"""Whole numbers that the frame of the links has as real ones, as those of earlier versions have them."""
 _TRACES = ("trace", "link_trace", "segments", "transfers", "probes")
 _FILES = {"run.json", "flows.parquet", "links.parquet", *(f"{name}.parquet" for name in _TRACES)}
 
@@ -332,18 +316,26 @@ def check_place(directory: str | Path) -> Path:
 
 def flow_frame(flows: list[dict[str, Any]]) -> pl.DataFrame:
     """Flows of the object of `bentpipe run --json`, of one run or of several, as `Result.flows` has them."""
-    rows = []
-    for flow in flows:
-        row = {key: value for key, value in flow.items() if key not in ("limited", "video")}
-        video = flow.get("video") or dict.fromkeys(_VIDEO)
-        row |= {f"video_{what}": value for what, value in video.items()}
-        rows.append({**row, **{f"limited_{what}": share for what, share in flow["limited"].items()}})
-    return _frame(rows, _FLOWS)
+    return _frame([_flat(flow) for flow in flows], _flat(_ROWS["flows"]))
 
 
 def link_frame(links: list[dict[str, Any]]) -> pl.DataFrame:
     """Links of that object, as `Result.links` has them."""
-    return _frame(links, _LINKS)
+    return _frame(links, _ROWS["links"])
+
+
+def column_types(table: str) -> dict[str, type[pl.DataType]]:
+    """The columns of a recorded table, such as "trace", with names in place of indices."""
+    texts = ("flow", "link", "probe", "event")
+    return _types({name: "" if name in texts else value for name, value in _ROWS[table].items()})
+
+
+def _flat(flow: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the flows frame from a flow of the result object."""
+    row = {key: value for key, value in flow.items() if key not in ("limited", "video")}
+    video = flow.get("video") or dict.fromkeys(_ROWS["flows"]["video"])
+    row |= {f"video_{what}": value for what, value in video.items()}
+    return row | {f"limited_{what}": share for what, share in flow["limited"].items()}
 
 
 def nested(row: dict[str, Any]) -> dict[str, Any]:
@@ -359,13 +351,18 @@ def nested(row: dict[str, Any]) -> dict[str, Any]:
     return flow
 
 
-def _frame(rows: list[dict[str, Any]], known: Sequence[str]) -> pl.DataFrame:
-    """A frame with known columns, whose names say their types, first and any others after them."""
+def _frame(rows: list[dict[str, Any]], row: Mapping[str, Any]) -> pl.DataFrame:
+    """A frame with the columns of `row` first and any others after them."""
     import polars as pl
 
-    kinds = {
-        name: pl.String if name in _TEXTS else pl.Float64 if _REAL.fullmatch(name) else pl.UInt64
-        for name in known
-    }
+    kinds = _types(row) | {name: pl.Float64 for name in _ALWAYS_REAL if name in row}
     others = {key: None for key in (rows[0] if rows else {}) if key not in kinds}
     return pl.DataFrame(rows, schema={**kinds, **others}, infer_schema_length=None)
+
+
+def _types(row: Mapping[str, Any]) -> dict[str, type[pl.DataType]]:
+    """The types of the columns whose values in a row are these."""
+    import polars as pl
+
+    types = {str: pl.String, float: pl.Float64, int: pl.UInt64}
+    return {name: types[type(value)] for name, value in row.items()}

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
 
-use crate::{link_columns, plan, run_error, wrong};
+use crate::{plan, run_error, table, wrong};
 
 /// Ends, and links between ends.
 #[pyclass(frozen)]
@@ -193,7 +193,7 @@ impl EmulatedNetwork {
         for (i, hop) in hops.iter().filter(|hop| hop.report.is_some()).enumerate() {
             hop.samples.iter().for_each(|row| trace.push(LinkRow { link: i as u32, ..*row }));
         }
-        link_columns(py, trace)
+        table(py, trace.into_columns())
     }
 }
 

@@ -21,11 +21,10 @@ use bentpipe_cc::probe;
 use bentpipe_cc::registry::{self, Kind, Marks, Value};
 use bentpipe_sim::pcap::{Capture, CaptureError, Place};
 use bentpipe_sim::plan::Plan;
-use bentpipe_sim::record::{
-    FlowTrace, LinkTrace, Outcome, ProbeTrace, SegmentEvent, SegmentTrace, TransferTrace,
-};
+use bentpipe_sim::record::{Column, Outcome, RowsOfTables, SegmentEvent};
 use bentpipe_sim::scenario::SWEEP_KEYS;
 use bentpipe_sim::{EVENTS_PER_LOOK, FileError, LOOKS_PER_COUNT, RunError, Scenario};
+use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -203,21 +202,24 @@ struct RawResult {
     scenario: Scenario,
 }
 
-/// A dict with the named columns of a table, which must be all.
-macro_rules! columns {
-    ($py:expr, $table:expr => $kind:ident { $($column:ident),* }) => {{
-        let $kind { $($column),* } = $table;
-        let out = pyo3::types::PyDict::new($py);
-        $(out.set_item(stringify!($column), numpy::PyArray1::from_vec($py, $column))?;)*
-        Ok(out)
-    }};
+/// The kinds of the columns of all tables of a run, as JSON: a row of each, of zeros and empty texts.
+#[pyfunction]
+fn tables() -> PyResult<String> {
+    serde_json::to_string(&RowsOfTables::default()).map_err(wrong)
 }
-pub(crate) use columns;
 
-fn link_columns<'py>(py: Python<'py>, trace: LinkTrace) -> PyResult<Bound<'py, PyDict>> {
-    columns!(py, trace => LinkTrace {
-        t_s, link, queue_packets, delivered_packets, dropped_packets, dropped_queue, rate_bps, delay_s, handovers
-    })
+/// A dict of the columns of a trace.
+fn table<'py>(py: Python<'py>, columns: Vec<(&'static str, Column)>) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    for (name, column) in columns {
+        match column {
+            Column::F64(values) => out.set_item(name, PyArray1::from_vec(py, values)),
+            Column::U64(values) => out.set_item(name, PyArray1::from_vec(py, values)),
+            Column::U32(values) => out.set_item(name, PyArray1::from_vec(py, values)),
+            Column::U8(values) => out.set_item(name, PyArray1::from_vec(py, values)),
+        }?;
+    }
+    Ok(out)
 }
 
 #[pymethods]
@@ -236,29 +238,27 @@ impl RawResult {
 
     /// Samples of the flows, a column a name.
     fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns!(py, self.outcome.flows.trace() => FlowTrace {
-            t_s, flow, cwnd, ssthresh, in_flight, srtt_s, rtt_s, delivered_bytes, retransmitted_packets
-        })
+        table(py, self.outcome.flows.trace().into_columns())
     }
 
     /// Samples of the links, a column a name.
     fn link_trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        link_columns(py, self.outcome.links.trace())
+        table(py, self.outcome.links.trace().into_columns())
     }
 
     /// Samples of the probes of controllers, a column a name.
     fn probes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns!(py, self.outcome.probes.trace() => ProbeTrace { t_s, flow, probe, value })
+        table(py, self.outcome.probes.trace().into_columns())
     }
 
     /// Segments, a column a name.
     fn segments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns!(py, self.outcome.segments.clone() => SegmentTrace { t_s, flow, event, from_bytes, to_bytes })
+        table(py, self.outcome.segments.clone().into_columns())
     }
 
     /// Transfers of applications, a column a name.
     fn transfers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns!(py, self.outcome.transfers.clone() => TransferTrace { flow, start_s, bytes, completion_s })
+        table(py, self.outcome.transfers.clone().into_columns())
     }
 
     /// Names behind the numbers of the column `event`.
@@ -405,6 +405,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(read_file, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;
     m.add_function(wrap_pyfunction!(random_scenario, m)?)?;
+    m.add_function(wrap_pyfunction!(tables, m)?)?;
     m.add_function(wrap_pyfunction!(drawn::drawn_profiles, m)?)?;
     m.add_function(wrap_pyfunction!(drawn::drawn_line, m)?)?;
     m.add_function(wrap_pyfunction!(run, m)?)?;

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::reminder::Reminder;
-use crate::{columns, wrong};
+use crate::wrong;
 
 /// The shells that have a name, as JSON.
 #[pyfunction]
@@ -60,11 +60,21 @@ fn to_python(py: Python<'_>, timetable: Timetable) -> PyResult<Bound<'_, PyDict>
     Ok(out)
 }
 
+/// A dict with the named columns of a table, which must be all.
+macro_rules! columns {
+    ($py:expr, $rows:expr; $($column:ident),*) => {{
+        let Columns { $($column),* } = $rows;
+        let out = PyDict::new($py);
+        $(out.set_item(stringify!($column), PyArray1::from_vec($py, $column))?;)*
+        Ok(out)
+    }};
+}
+
 fn columns(py: Python<'_>, rows: Columns) -> PyResult<Bound<'_, PyDict>> {
-    columns!(py, rows => Columns {
+    columns!(py, rows;
         t_s, rtt_ms, first_sat, last_sat, gateway, hops, reachable, up, handover, access, first_elevation_deg,
         last_elevation_deg, a_in_reach, b_in_reach, route
-    })
+    )
 }
 
 /// Where satellites and ground points are at one instant.

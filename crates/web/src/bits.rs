@@ -2,7 +2,7 @@
 
 use bentpipe_cc::Span;
 use bentpipe_sim::plan::{Plan, RecordPlan};
-use bentpipe_sim::record::Outcome;
+use bentpipe_sim::record::{Column, Outcome};
 use bentpipe_sim::{Scenario, no_supply, run};
 use serde_json::{Value, json};
 
@@ -42,35 +42,27 @@ fn sample(plan: &mut Plan) {
 }
 
 fn outcome_bits(outcome: &Outcome) -> Value {
-    let (f, l, p) = (outcome.flows.trace(), outcome.links.trace(), outcome.probes.trace());
-    let (s, t) = (&outcome.segments, &outcome.transfers);
     json!({
         "report": outcome.report,
         "names": outcome.names,
-        "flows": [
-            f.t_s.len(), floats(&f.t_s), words(f.flow.iter().copied()), floats(&f.cwnd), floats(&f.ssthresh),
-            floats(&f.in_flight), floats(&f.srtt_s), floats(&f.rtt_s), words(f.delivered_bytes.iter().copied()),
-            words(f.retransmitted_packets.iter().copied()),
-        ],
-        "links": [
-            l.t_s.len(), floats(&l.t_s), words(l.link.iter().copied()), floats(&l.queue_packets),
-            words(l.delivered_packets.iter().copied()), words(l.dropped_packets.iter().copied()),
-            words(l.dropped_queue.iter().copied()), floats(&l.rate_bps), floats(&l.delay_s),
-            words(l.handovers.iter().copied()),
-        ],
-        "probes": [
-            p.t_s.len(), floats(&p.t_s), words(p.flow.iter().copied()), words(p.probe.iter().copied()),
-            floats(&p.value),
-        ],
-        "segments": [
-            s.t_s.len(), floats(&s.t_s), words(s.flow.iter().copied()), words(s.event.iter().copied()),
-            words(s.from_bytes.iter().copied()), words(s.to_bytes.iter().copied()),
-        ],
-        "transfers": [
-            t.flow.len(), words(t.flow.iter().copied()), floats(&t.start_s), words(t.bytes.iter().copied()),
-            floats(&t.completion_s),
-        ],
+        "flows": sums(outcome.flows.trace().into_columns()),
+        "links": sums(outcome.links.trace().into_columns()),
+        "probes": sums(outcome.probes.trace().into_columns()),
+        "segments": sums(outcome.segments.clone().into_columns()),
+        "transfers": sums(outcome.transfers.clone().into_columns()),
     })
+}
+
+/// The number of rows and the checksum of each column.
+fn sums(columns: Vec<(&'static str, Column)>) -> Vec<Value> {
+    let rows = columns.first().map_or(0, |(_, column)| column.len());
+    let sums = columns.into_iter().map(|(_, column)| match column {
+        Column::F64(values) => floats(&values).into(),
+        Column::U64(values) => words(values.into_iter()).into(),
+        Column::U32(values) => words(values.into_iter()).into(),
+        Column::U8(values) => words(values.into_iter()).into(),
+    });
+    [rows.into()].into_iter().chain(sums).collect()
 }
 
 /// The checksum of a column of numbers. Every value that is not a number counts as one and the same, as

@@ -1,11 +1,9 @@
 //! Files that a page saves: the packets of a run as a capture, its samples as tables.
 
-use std::fmt::Write;
-
 use bentpipe_cc::Span;
 use bentpipe_sim::pcap::Place;
 use bentpipe_sim::plan::RecordPlan;
-use bentpipe_sim::record::Outcome;
+use bentpipe_sim::record::Column;
 use bentpipe_sim::{Supply, Watch, capture_in_memory, run};
 use serde::{Deserialize, Serialize};
 
@@ -85,42 +83,45 @@ pub fn file(
     let outcome = run(&plan, supply, watch).map_err(failed)?;
     // No controller is called any more.
     watch(1.0);
-    let mut table = Table::default();
-    match request.what {
-        What::Packets | What::Trace => flows(&outcome, &mut table),
-        What::LinkTrace => links(&outcome, &mut table),
-        What::Probes => probes(&outcome, &mut table),
-    }
-    if table.is_full {
-        return Err(vec![format!(
-            "the table has more than {} MB; shorten the run, choose a longer interval in [record], or use bentpipe run --out FOLDER",
-            MOST >> 20
-        )]);
-    }
-    Ok(table.text.into_bytes())
+    let links = outcome.report.links.iter();
+    let links: Vec<String> = links.map(|link| format!("{}/{}", link.name, link.direction)).collect();
+    let columns = match request.what {
+        What::Packets | What::Trace => outcome.flows.trace().into_columns(),
+        What::LinkTrace => outcome.links.trace().into_columns(),
+        What::Probes => outcome.probes.trace().into_columns(),
+    };
+    let names = [("flow", &*outcome.names), ("link", &*links), ("probe", outcome.probes.names())];
+    let text = csv(&columns, &names).ok_or_else(|| vec![format!(
+        "the table has more than {} MB; shorten the run, choose a longer interval in [record], or use bentpipe run --out FOLDER",
+        MOST >> 20
+    )])?;
+    Ok(text.into_bytes())
 }
 
-/// A table as CSV (RFC 4180).
-#[derive(Default)]
-struct Table {
-    text: String,
-    is_full: bool,
-}
-
-impl Table {
-    /// Adds a line of values that need no quotes, but for the second.
-    fn line(&mut self, first: &dyn std::fmt::Display, name: &str, rest: &[&dyn std::fmt::Display]) {
-        self.is_full |= self.text.len() > MOST;
-        if self.is_full {
-            return;
+/// A trace as CSV (RFC 4180), with names in place of indices in the columns that have some. A probe's value
+/// that is not known is empty. None if the table has more than `MOST` bytes.
+fn csv(columns: &[(&'static str, Column)], names: &[(&str, &[String])]) -> Option<String> {
+    let heads: Vec<&str> = columns.iter().map(|(head, _)| *head).collect();
+    let mut text = heads.join(",") + "\n";
+    for row in 0..columns.first().map_or(0, |(_, column)| column.len()) {
+        for (place, (head, column)) in columns.iter().enumerate() {
+            if place > 0 {
+                text.push(',');
+            }
+            match (column, names.iter().find(|(indices, _)| indices == head)) {
+                (Column::U32(indices), Some((_, names))) => {
+                    text.push_str(&quoted(&names[indices[row] as usize]));
+                }
+                (Column::F64(values), _) if *head == "value" && values[row].is_nan() => {}
+                (column, _) => text.push_str(&column.text(row)),
+            }
         }
-        // Writing to a string cannot fail.
-        let _ = write!(self.text, "{first},{}", quoted(name));
-        for value in rest {
-            let _ = write!(self.text, ",{value}");
+        text.push('\n');
+        if text.len() > MOST {
+            return None;
         }
-        self.text.push('\n');
     }
+    Some(text)
 }
 
 fn quoted(name: &str) -> String {
@@ -128,64 +129,5 @@ fn quoted(name: &str) -> String {
         format!("\"{}\"", name.replace('"', "\"\""))
     } else {
         name.into()
-    }
-}
-
-fn flows(outcome: &Outcome, table: &mut Table) {
-    let trace = outcome.flows.trace();
-    table
-        .text
-        .push_str("t_s,flow,cwnd,ssthresh,in_flight,srtt_s,rtt_s,delivered_bytes,retransmitted_packets\n");
-    for i in 0..trace.t_s.len() {
-        let row = trace.row(i);
-        table.line(
-            &row.t_s,
-            &outcome.names[row.flow as usize],
-            &[
-                &row.cwnd,
-                &row.ssthresh,
-                &row.in_flight,
-                &row.srtt_s,
-                &row.rtt_s,
-                &row.delivered_bytes,
-                &row.retransmitted_packets,
-            ],
-        );
-    }
-}
-
-fn links(outcome: &Outcome, table: &mut Table) {
-    let trace = outcome.links.trace();
-    let links = outcome.report.links.iter();
-    let names: Vec<String> = links.map(|link| format!("{}/{}", link.name, link.direction)).collect();
-    table.text.push_str(
-        "t_s,link,queue_packets,delivered_packets,dropped_packets,dropped_queue,rate_bps,delay_s,handovers\n",
-    );
-    for i in 0..trace.t_s.len() {
-        let row = trace.row(i);
-        table.line(
-            &row.t_s,
-            &names[row.link as usize],
-            &[
-                &row.queue_packets,
-                &row.delivered_packets,
-                &row.dropped_packets,
-                &row.dropped_queue,
-                &row.rate_bps,
-                &row.delay_s,
-                &row.handovers,
-            ],
-        );
-    }
-}
-
-fn probes(outcome: &Outcome, table: &mut Table) {
-    let (trace, names) = (outcome.probes.trace(), outcome.probes.names());
-    table.text.push_str("t_s,flow,probe,value\n");
-    for i in 0..trace.t_s.len() {
-        let row = trace.row(i);
-        // A value that is not known is empty.
-        let value = if row.value.is_nan() { String::new() } else { row.value.to_string() };
-        table.line(&row.t_s, &outcome.names[row.flow as usize], &[&names[row.probe as usize], &value]);
     }
 }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.result import flow_frame, link_frame
+from bentpipe.result import column_types, flow_frame, link_frame
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.execution import Ran
 
@@ -20,24 +20,10 @@ TABLES = ("flows", "links", "traces", "link_traces", "transfers", "failed")
 """The tables of a sweep: a row per flow and run, link direction and run, sample of a flow, sample of a link,
 transfer of an application, and failed run."""
 
-_RECORDED: Mapping[str, Mapping[str, str]] = {
-    "traces": {
-        "t_s": "Float64",
-        "flow": "String",
-        **dict.fromkeys(("cwnd", "ssthresh", "in_flight", "srtt_s", "rtt_s"), "Float64"),
-        **dict.fromkeys(("delivered_bytes", "retransmitted_packets"), "UInt64"),
-    },
-    "link_traces": {
-        "t_s": "Float64",
-        "link": "String",
-        **dict.fromkeys(("queue_packets", "delivered_packets", "dropped_packets", "dropped_queue"), "UInt64"),
-        "rate_bps": "UInt64",
-        "delay_s": "Float64",
-        "handovers": "UInt64",
-    },
-    "transfers": {"flow": "String", "start_s": "Float64", "bytes": "UInt64", "completion_s": "Float64"},
-}
-"""The columns of the tables of what scenarios record, and their types."""
+_RECORDED = {"traces": "trace", "link_traces": "link_trace", "transfers": "transfers"}
+"""The tables of what scenarios record, by the names that a result has for them."""
+_ALWAYS_WHOLE = ("queue_packets", "rate_bps")
+"""Columns of the traces of links that a sweep has as whole numbers."""
 
 Types = Mapping[str, type[Key]]
 """The type of each key: bool, int, float or str."""
@@ -172,7 +158,8 @@ class Tables:
         """A table of what the scenarios record, of the runs that keep it."""
         import polars as pl
 
-        types = {name: getattr(pl, kind) for name, kind in _RECORDED[table].items()}
+        types = column_types(_RECORDED[table])
+        types |= {name: pl.UInt64 for name in _ALWAYS_WHOLE if name in types}
         kept = [(i, of) for i, of in enumerate(of_runs) if of is not None]
         # A run without such rows has no columns either.
         rows = [(named[[i] * of.height], of.select(*types).cast(types)) for i, of in kept if of.height]  # type: ignore[arg-type]

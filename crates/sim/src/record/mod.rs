@@ -15,12 +15,12 @@ pub(crate) mod warnings;
 pub use journeys::{CrossingEnd, CrossingKind, SenderPhase};
 pub use probes::ProbeSamples;
 pub use report::{
-    ApplicationReport, FlowReport, LimitShares, LinkReport, Playback, Report, RttReport, SCHEMA,
+    ApplicationReport, FlowReport, LimitShares, LinkReport, Playback, Report, RowsOfTables, RttReport, SCHEMA,
 };
 pub use samples::{FlowSamples, LinkSamples};
 pub use trace::{
-    CrossingRow, CrossingTrace, FlowTrace, LinkRow, LinkTrace, ProbeTrace, SegmentEvent, SegmentTrace,
-    SenderTrace, TransferTrace,
+    Column, CrossingRow, CrossingTrace, FlowTrace, LinkRow, LinkTrace, ProbeTrace, SegmentEvent,
+    SegmentTrace, SenderTrace, TransferTrace,
 };
 
 /// Everything that a run yields.

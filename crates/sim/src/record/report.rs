@@ -6,6 +6,7 @@ use bentpipe_cc::Time;
 use serde::{Serialize, Serializer};
 
 use crate::link::Direction;
+use crate::record::trace::{FlowRow, LinkRow, ProbeRow, SegmentRow, TransferRow};
 pub use crate::workload::player::Playback;
 
 /// Version of the JSON form.
@@ -36,8 +37,51 @@ pub struct Report {
     pub warnings: Vec<String>,
 }
 
+/// A row of each table of a run with a value in every key: what the columns are called, and which of them are
+/// texts, counts and real numbers.
+#[derive(Clone, Debug, Serialize)]
+pub struct RowsOfTables {
+    flows: FlowReport,
+    links: LinkReport,
+    trace: FlowRow,
+    link_trace: LinkRow,
+    probes: ProbeRow,
+    segments: SegmentRow,
+    transfers: TransferRow,
+}
+
+impl Default for RowsOfTables {
+    fn default() -> Self {
+        let application = ApplicationReport {
+            transfer: Some(""),
+            transfers: Some(0),
+            completed: Some(0),
+            completion_mean_s: Some(0.0),
+            completion_p50_s: Some(0.0),
+            completion_p95_s: Some(0.0),
+            completion_p99_s: Some(0.0),
+            video: Some(Playback { bitrate_bps: Some(0.0), startup_s: Some(0.0), ..Playback::default() }),
+        };
+        Self {
+            flows: FlowReport {
+                half: Some(""),
+                rtt: Some(RttReport::default()),
+                completion_s: Some(0.0),
+                application: Some(Box::new(application)),
+                ..FlowReport::default()
+            },
+            links: LinkReport::default(),
+            trace: FlowRow::default(),
+            link_trace: LinkRow::default(),
+            probes: ProbeRow::default(),
+            segments: SegmentRow::default(),
+            transfers: TransferRow::default(),
+        }
+    }
+}
+
 /// What one flow achieved.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowReport {
     /// Name in the scenario. The halves of a relayed flow are called NAME/first, to the relay, and
     /// NAME/second, from the relay; the directions of a dialogue NAME/requests and NAME/responses, with a
@@ -87,7 +131,7 @@ pub struct FlowReport {
 }
 
 /// Samples of the round-trip time, seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RttReport {
     /// The smallest.
     pub min_s: f64,
@@ -186,7 +230,7 @@ impl LimitShares {
 }
 
 /// What one direction of a link did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkReport {
     /// Name in the scenario.
     pub name: String,

@@ -1,8 +1,62 @@
 //! Traces over time, as columns.
 
 use bentpipe_cc::Time;
+use serde::Serialize;
 
 use crate::resolve::plan::DirectionPlan;
+
+/// The values of a column of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Real numbers; NaN for a value that is not known.
+    F64(Vec<f64>),
+    /// Counts.
+    U64(Vec<u64>),
+    /// Indices.
+    U32(Vec<u32>),
+    /// Numbers of names.
+    U8(Vec<u8>),
+}
+
+impl Column {
+    /// How many rows it has.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F64(values) => values.len(),
+            Self::U64(values) => values.len(),
+            Self::U32(values) => values.len(),
+            Self::U8(values) => values.len(),
+        }
+    }
+
+    /// Whether it has no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value in a row.
+    pub fn text(&self, row: usize) -> String {
+        match self {
+            Self::F64(values) => values[row].to_string(),
+            Self::U64(values) => values[row].to_string(),
+            Self::U32(values) => values[row].to_string(),
+            Self::U8(values) => values[row].to_string(),
+        }
+    }
+}
+
+/// Makes a column of its values.
+macro_rules! columns {
+    ($($kind:ident of $value:ty,)*) => {$(
+        impl From<Vec<$value>> for Column {
+            fn from(values: Vec<$value>) -> Self {
+                Self::$kind(values)
+            }
+        }
+    )*};
+}
+
+columns! { F64 of f64, U64 of u64, U32 of u32, U8 of u8, }
 
 /// Makes traces: structs of columns of equal length, each with the struct of its rows.
 macro_rules! traces {
@@ -16,7 +70,7 @@ macro_rules! traces {
         }
 
         #[doc = concat!("A row of [`", stringify!($trace), "`].")]
-        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
         pub struct $row {
             $($(#[$of_column])* pub $column: $kind,)*
         }
@@ -30,6 +84,11 @@ macro_rules! traces {
             /// The row with this number.
             pub fn row(&self, i: usize) -> $row {
                 $row { $($column: self.$column[i]),* }
+            }
+
+            /// The columns with their names, in order.
+            pub fn into_columns(self) -> Vec<(&'static str, Column)> {
+                vec![$((stringify!($column), self.$column.into())),*]
             }
 
             /// Adds a row.
