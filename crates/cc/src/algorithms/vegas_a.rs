@@ -15,8 +15,9 @@
 //!  * with Diff > beta and alpha = 1 nothing happens (line 21), so the initial state never backs off on
 //!    delay; `a1_dec` makes it step down instead.
 //!  * every change of Th counts; `dead_band` asks for a relative growth of more than that.
-//!  * a loss keeps 3/4 of the window, as Vegas in ns-2 does; a timeout also resets alpha
-//!    to 1 (`alpha_at_timeout`).
+//!  * a loss keeps 3/4 of the window, as Vegas in ns-2 does, or half of it, as in Linux (`at_loss`). Tahoe's
+//!    answer, a window of one segment without fast recovery, is `recovery = "tahoe"` of the flow.
+//!  * a timeout also resets alpha to 1 (`alpha_at_timeout`).
 
 use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::{
@@ -30,7 +31,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "K. N. Srijith, L. Jacob, A. L. Ananda: TCP Vegas-A: Improving the Performance of TCP Vegas, Computer Communications 28(4), 2005",
     reference: "doi:10.1016/j.comcom.2004.08.016",
     grade: Grade::A,
-    params: &[A1_DEC, DIFF, EQUAL_DIFF, ALPHA_AT_TIMEOUT, DEAD_BAND, GAMMA, BASE_WINDOW],
+    params: &[A1_DEC, DIFF, EQUAL_DIFF, AT_LOSS, ALPHA_AT_TIMEOUT, DEAD_BAND, GAMMA, BASE_WINDOW],
     sender: SenderOptions::NONE,
     colour: "#009e73",
     marker: "^",
@@ -54,6 +55,10 @@ pub(crate) const DIFF: Param = Param::choice("diff", &["real", "rounded"])
 pub(crate) const EQUAL_DIFF: Param = Param::choice("equal_diff", &["inside", "hold"]).about(
     "Diff equal to alpha or beta: as between them, or no update, since figure 1 prints < on both sides",
 );
+
+/// See the head of this file.
+pub(crate) const AT_LOSS: Param = Param::choice("at_loss", &["three-quarters", "half"])
+    .about("the share of the window that a loss leaves; neither figure 1 nor figure 2 has an answer to loss");
 
 /// See the head of this file.
 pub(crate) const ALPHA_AT_TIMEOUT: Param = Param::choice("alpha_at_timeout", &["reset", "keep"])
@@ -155,6 +160,7 @@ pub(crate) struct Frame {
     pub(crate) thresholds: Thresholds,
     /// Changes of Th below this share of it are none.
     pub(crate) dead_band: f64,
+    halves: bool,
     /// Th of the last round, segments per second.
     th: Option<f64>,
 }
@@ -166,6 +172,7 @@ impl Frame {
             start: AlternatingStart::new(args.number(GAMMA.name)),
             thresholds: Thresholds::new(args),
             dead_band: args.number(DEAD_BAND.name),
+            halves: args.is(AT_LOSS.name, "half"),
             th: None,
         }
     }
@@ -181,6 +188,11 @@ impl Frame {
     /// As [`Policy::slow_start`].
     pub(crate) fn slow_start(&mut self, w: &mut Window, segments: f64) -> f64 {
         self.start.grow(w, &mut self.gauge, segments)
+    }
+
+    /// As [`Policy::backoff`].
+    pub(crate) fn backoff(&self, w: &Window, why: Congestion) -> Cut {
+        if self.halves { Cut::standard((w.cwnd / 2.0).max(2.0), why) } else { three_quarters(w, why) }
     }
 
     /// As [`Policy::on`].
@@ -242,7 +254,7 @@ impl Policy for VegasA {
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        three_quarters(w, why)
+        self.frame.backoff(w, why)
     }
 
     fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
@@ -333,6 +345,18 @@ mod tests {
                 assert_eq!(thresholds.alpha, after, "{choice}");
                 thresholds.on_undo();
                 assert_eq!(thresholds.alpha, 4.0);
+            }
+        }
+    }
+
+    /// Neither figure prints an answer to loss: 3/4 as ns-2's Vegas, or half as Linux's.
+    #[test]
+    fn a_loss_leaves_three_quarters_or_half() {
+        for id in ["vegas-a", "vegas-l"] {
+            for (choice, left) in [("three-quarters", 75.0), ("half", 50.0)] {
+                let mut rig = Rig::new(id, &[("at_loss", text(choice))], 100.0, 2.0);
+                rig.congestion(Congestion::Loss);
+                assert_eq!(rig.w(), left, "{id} {choice}");
             }
         }
     }

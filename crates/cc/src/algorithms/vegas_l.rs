@@ -20,12 +20,12 @@
 //!    Diff > beta) stays one segment. The paper defines the factor for the other direction only.
 //!  * cases 1 to 3 scale "the condition of Th(i) > Th(i-1)". Line 15 of Vegas-A's figure 1 grows without that
 //!    condition; it is scaled, too, while Th grows (`line_15 = "one"`: never).
-//!  * loss, timeout, slow start, `a1_dec`, `diff`, `equal_diff`, `alpha_at_timeout` and
-//!    `dead_band` are Vegas-A's.
+//!  * loss, timeout, slow start, `a1_dec`, `diff`, `equal_diff`, `at_loss`,
+//!    `alpha_at_timeout` and `dead_band` are Vegas-A's.
 
 use crate::algorithms::prelude::*;
-use crate::algorithms::vegas::{BASE_WINDOW, GAMMA, step_down, three_quarters};
-use crate::algorithms::vegas_a::{A1_DEC, ALPHA_AT_TIMEOUT, DEAD_BAND, DIFF, EQUAL_DIFF, Frame};
+use crate::algorithms::vegas::{BASE_WINDOW, GAMMA, step_down};
+use crate::algorithms::vegas_a::{A1_DEC, ALPHA_AT_TIMEOUT, AT_LOSS, DEAD_BAND, DIFF, EQUAL_DIFF, Frame};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "vegas-l",
@@ -61,7 +61,7 @@ algorithm! {
         use Param::choice("line_15", &["scaled", "one"]).about(
             "growth at alpha = 1 and Diff < alpha (figure 1, line 15) while Th grows: by the case's factor, or always one segment",
         );
-        use A1_DEC, DIFF, EQUAL_DIFF, ALPHA_AT_TIMEOUT, DEAD_BAND, GAMMA, BASE_WINDOW;
+        use A1_DEC, DIFF, EQUAL_DIFF, AT_LOSS, ALPHA_AT_TIMEOUT, DEAD_BAND, GAMMA, BASE_WINDOW;
     }
     state(args) {
         flat: bool = args.is("reading", "A"),
@@ -114,7 +114,7 @@ impl Policy for VegasL {
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        three_quarters(w, why)
+        self.frame.backoff(w, why)
     }
 
     fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
