@@ -12,7 +12,8 @@ mod value;
 use bentpipe_cc::Span;
 
 pub(crate) use choices::{
-    AckRule, AppLimited, EcnEcho, IdleRestart, LossRecovery, NewRenoExit, Profile, RtoRule, SpuriousTimeout,
+    AckRule, AenProbe, AppLimited, EcnEcho, IdleRestart, LossRecovery, NewRenoExit, Profile, RtoRule,
+    SpuriousTimeout,
 };
 pub use value::OptionValue;
 
@@ -111,6 +112,9 @@ macro_rules! option_table {
                 /// Probe after a timeout to tell lost data from lost acknowledgements (TCP-STAR). Default:
                 /// what the controller asks for.
                 aen: bool = [false, false, false, false] from "TCP-STAR, section 3.3";
+                /// What AEN probes with; needs `aen`. Default "byte".
+                aen_probe: AenProbe = [AenProbe::Byte, AenProbe::Byte, AenProbe::Byte, AenProbe::Byte] needs(AEN)
+                    from "TCP-STAR, section 3.3";
                 /// Retransmit everything outstanding when the controller says so. Default: what
                 /// the controller asks for.
                 bulk_repeat: bool = [false, false, false, false] from "TCP Westwood with Bulk Repeat";
@@ -155,6 +159,9 @@ impl Need {
         holds: |o| o.recovery != LossRecovery::Tahoe,
         refusal: "Tahoe has no fast recovery that could end; leave this out",
     };
+    /// TCP-STAR's notification of lost acknowledgements.
+    pub const AEN: Self =
+        Self { holds: |o| o.aen, refusal: "is the probe of AEN; add aen = true, or leave this out" };
     /// Explicit congestion notification (RFC 3168).
     pub const ECN: Self = Self {
         holds: |o| o.ecn,

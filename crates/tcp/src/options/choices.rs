@@ -117,6 +117,16 @@ choices! {
         Linux = "linux",
     }
 
+    /// What TCP-STAR's sender sends after a timeout to learn whether data or acknowledgements were lost.
+    AenProbe as "AenProbe" {
+        /// One byte that the receiver answers and does not take: a deviation from the paper. Its answer tells lost
+        /// data from lost acknowledgements, but the receiver has to know it.
+        Byte = "byte",
+        /// The oldest outstanding segment, as the paper prints. The receiver is any. The probe repairs the loss
+        /// that it asks about, so its answer covers new data whatever was lost.
+        Segment = "segment",
+    }
+
     /// Which acknowledgements are delayed.
     AckRule as "Acks" {
         // Section 4.2.

@@ -5,7 +5,7 @@ use bentpipe_cc::{Event, Life, Phase, Stamp, Time};
 
 use super::{Probe, Sender};
 use crate::limits::Limit;
-use crate::options::LossRecovery;
+use crate::options::{AenProbe, LossRecovery};
 use crate::prr::Prr;
 use crate::segment::Data;
 
@@ -73,6 +73,12 @@ impl Sender {
             }
             Probe::ToSend => {
                 self.probe = Probe::Sent;
+                if self.options.aen_probe == AenProbe::Segment {
+                    let timer = self.timer; // the probe's timeout, which AEN has set
+                    let data = self.transmit(now, self.board.una());
+                    self.timer = timer;
+                    return Some(data);
+                }
                 Some(Data { len: 1, probe: true, ..self.segment(self.board.una()) })
             }
         }
@@ -188,7 +194,7 @@ impl Sender {
             self.timer = Time::MAX; // restarted at once: the repair needs a round trip (RFC 6675 section 6)
         }
         self.suspicion.on_retransmit(data.tsval);
-        let lost = if self.tlp.due {
+        let lost = if self.tlp.due || self.probe == Probe::Sent {
             self.board.send_probe(seq, now, stamp);
             None
         } else {

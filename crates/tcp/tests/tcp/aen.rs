@@ -2,7 +2,7 @@
 //! it believes in lost data.
 
 use bentpipe_cc::Congestion;
-use bentpipe_tcp::{LossRecovery, Options};
+use bentpipe_tcp::{AenProbe, LossRecovery, Options};
 
 use crate::script::{Fixed, Script, plain, reno};
 
@@ -26,6 +26,23 @@ fn lost_acks_keep_the_window() {
     let counters = t.sender.counters();
     assert_eq!((counters.timeouts, counters.spurious_timeouts, counters.retransmitted), (0, 1, 0));
     assert_eq!(counters.sent, 20, "the probe is no data segment");
+}
+
+/// The probe of the paper is the oldest segment itself (section 3.3: "retransmits a data segment which is sent at
+/// time t0"). It repairs the loss that it asks about, so its answer covers new data though data was lost, and
+/// case (I) is not found: here segment 0 was lost, later segment 4 as well.
+#[test]
+fn the_printed_probe_repairs_what_it_asks_about() {
+    let segment = Options { aen_probe: AenProbe::Segment, ..options() };
+    let mut t = Script::new(segment, reno(10.0, 10.0), None);
+    t.sends("0-9").due(1000).sends("r0").window(10.0, 10.0);
+    t.at(1500).ack(4).window(10.0, 10.0).sends("10-13");
+    let counters = t.sender.counters();
+    assert_eq!((counters.timeouts, counters.spurious_timeouts, counters.retransmitted), (0, 1, 1));
+    // An answer that covers nothing, or none at all, is still a timeout.
+    let mut t = Script::new(segment, reno(10.0, 10.0), None);
+    t.sends("0-9").due(1000).sends("r0").due(2000).window(1.0, 5.0).sends("r0");
+    assert_eq!((t.sender.counters().timeouts, t.sender.counters().spurious_timeouts), (1, 0));
 }
 
 /// The answer covers nothing new: data was lost; the window collapses and the first segment goes out again.
