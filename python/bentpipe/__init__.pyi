@@ -17,6 +17,7 @@ from .comparison import compare as compare
 from .controller import AckReport as AckReport
 from .controller import Controller as Controller
 from .controller import FlowState as FlowState
+from .controller import LinkQuality as LinkQuality
 from .controller import PathChange as PathChange
 from .controller import RateChange as RateChange
 from .emulation.session import Emulation as Emulation

@@ -122,10 +122,19 @@ class RateChange(TypedDict):
 
     ahead_s: float
     """Time until the change; 0 if it has happened."""
-    before: int
+    before: float
     """The rate until then."""
-    after: int
+    after: float
     """The rate from then on."""
+
+
+class LinkQuality(TypedDict):
+    """A hint that the errors of the path change."""
+
+    ahead_s: float
+    """Time until the change; 0 if it has happened."""
+    bit_error_rate: float
+    """The share of bits in error from then on. A packet error rate counts as the one with the same effect."""
 
 
 class Controller(ABC):
@@ -136,7 +145,8 @@ class Controller(ABC):
     "window_validated" happened;
     `on_path_change(flow, change)`: a hint that the path changes hands, given to classes that define it
     unless the flow's `path_hints` says otherwise; `on_rate_change(flow, change)`: a hint that the rate of the
-    path changes, given if the flow's `rate_hints` says so; `backoff(flow, why) -> (cwnd, ssthresh)`: what
+    path changes, given if the flow's `rate_hints` says so; `on_link_quality(flow, change)`: a hint that the errors
+    of the path change, as `on_path_change` (`quality_hints`); `backoff(flow, why) -> (cwnd, ssthresh)`: what
     `on_congestion` would do, without doing it; and `probes() -> dict[str, float | None]`: quantities inside
     it by name, for runs that record them (`Record(probes=True)`); a name ends in its unit, as "base_rtt_s",
     and None is a value that is not known yet.
@@ -306,6 +316,7 @@ _METHODS = (
     "on_life",
     "on_path_change",
     "on_rate_change",
+    "on_link_quality",
     "backoff",
     "probes",
     "files_read",

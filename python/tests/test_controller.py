@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import bentpipe as bp
@@ -500,6 +501,45 @@ def test_a_hint_about_the_rate_reaches_a_controller_whose_flow_says_so():
         flow = bp.Flow(Listens, path=["sat"], rate_hints=wanted)
         bp.run(bp.Scenario(links={"sat": link}, flows=[flow], duration="3 s"))
         assert told == ([(2.0, {"ahead_s": 0.0, "before": 1_000_000, "after": 250_000})] if wanted else [])
+
+
+def test_a_hint_about_errors_reaches_a_controller_and_hswa(tmp_path: Path) -> None:
+    """p is a variable (HSWA-TCP, section III): 1e-7, 1e-2, 1e-7. A packet error rate counts by its effect."""
+    told = []
+
+    class Listens(bp.Controller):
+        def on_ack(self, flow, ack):
+            self.cwnd = 5
+
+        def on_congestion(self, flow, why):
+            pass
+
+        def on_link_quality(self, flow, change):
+            told.append((flow["now_s"], change))
+
+    line = tmp_path / "modem.csv"
+    line.write_text("t_s,loss_rate\n0,1e-7\n2,1e-2\n4,1e-7\n")
+    link = {"rate": "8 Mbit/s", "delay": "100 ms", "timeline": str(line)}
+    flow = {"path": ["sat"], "mss": "1460 bytes", "header": "40 bytes"}
+
+    def run(cc: object, loss: dict[str, object], **keys: object) -> bp.Result:
+        table = {"duration": "6 s", "link": {"sat": link | loss}, "flow": [{"cc": cc, **flow, **keys}]}
+        return bp.run({**table, "record": {"probes": True}})
+
+    bits = {"loss": {"kind": "bit-error", "rate": 1e-7}}
+    for wanted, loss, rates in (
+        (None, bits, [1e-2, 1e-7]),
+        (None, {}, [1 - 0.99 ** (1 / 12_000), 1 - (1 - 1e-7) ** (1 / 12_000)]),
+        (False, bits, []),
+    ):
+        told.clear()
+        run(Listens, loss, **({} if wanted is None else {"quality_hints": wanted}))
+        assert [at for at, _ in told] == ([2.0, 4.0] if rates else [])
+        assert [change["bit_error_rate"] for _, change in told] == pytest.approx(rates, rel=1e-6)
+    probes = run("hswa", bits).probes.filter(pl.col("probe") == "s_segments").sort("t_s")
+    values = probes["value"].to_list()
+    steps = [value for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
+    assert steps == pytest.approx([70.0, 20.0, 70.0])
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ pub struct Needs {
     pub rate: bool,
     /// [`Hint::PathChange`].
     pub path_change: bool,
+    /// It uses [`Hint::LinkQuality`](crate::Hint::LinkQuality).
+    pub link_quality: bool,
     /// [`Event::Subflows`].
     pub subflows: bool,
     /// [`Event::Room`] and [`Event::ExtraAcked`]: the algorithm orders extra segments.
@@ -45,6 +47,7 @@ impl Needs {
         match hint {
             Hint::PathChange(_) => self.path_change,
             Hint::RateChange(_) => false,
+            Hint::LinkQuality(_) => self.link_quality,
         }
     }
 }

@@ -94,7 +94,7 @@ mod tests {
     use crate::controller::{Controller, Needs};
     use crate::decision::{Backoff, Pacing};
     use crate::header::{Load, Newest};
-    use crate::hint::{PathChange, RateChange};
+    use crate::hint::{LinkQuality, PathChange, RateChange};
     use crate::path_change::Anew;
     use crate::registry;
     use crate::report::{Ack, Flow};
@@ -120,6 +120,7 @@ mod tests {
             Event::Deadline => 10,
             Event::Hint(Hint::RateChange(_)) => 11,
             Event::Validation { .. } => 12,
+            Event::Hint(Hint::LinkQuality(_)) => 13,
         }
     }
 
@@ -143,6 +144,7 @@ mod tests {
             Event::Validation { cwnd: 2000, ssthresh: 4000 },
             Event::Deadline,
             Event::Hint(Hint::RateChange(RateChange { ahead: Span::ZERO, from: Rate(8), to: Rate(9) })),
+            Event::Hint(Hint::LinkQuality(LinkQuality::default())),
         ];
         let mut kinds = BTreeSet::new();
         for event in events {
@@ -174,6 +176,7 @@ mod tests {
             Needs {
                 rate: true,
                 path_change: true,
+                link_quality: true,
                 subflows: true,
                 extra_segments: true,
                 losses_after_marks: true,
@@ -252,7 +255,7 @@ mod tests {
     /// deadlines.
     #[test]
     fn every_event_reaches_the_algorithm_through_all_that_stand_around_it() {
-        let all: BTreeSet<usize> = (1..=12).collect();
+        let all: BTreeSet<usize> = (1..=13).collect();
         let spy = Spy::default();
         let mut around = anew(&spy);
         let mut rates = RateBased::new(spy.clone(), START);

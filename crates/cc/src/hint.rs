@@ -9,18 +9,61 @@
 //! and after. It may report the rate to the host beside it, as a radio does by DLEP (RFC 8175, Current Data
 //! Rate). A sender without this report finds a lower rate by the loss of what its window holds too much, and
 //! a higher one by growth.
+//!
+//! The same modem knows how many bits it gets wrong. HSWA-TCP (Ge, Li and Reichert, section III) takes the link
+//! condition p from its link layer and calls it a variable.
 
 use crate::time::{Rate, Span, Time};
 
 /// What the host of a sender learns about the path. A controller may use a hint or, as by default, continue
 /// as if there had been none. Unless set otherwise, a sender gives hints only to controllers that
 /// [need](crate::Needs::hint) them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Hint {
     /// The path changes hands.
     PathChange(PathChange),
     /// The rate of the path changes. Only given if the scenario says so.
     RateChange(RateChange),
+    /// The errors of the path of the data change.
+    LinkQuality(LinkQuality),
+}
+
+impl Hint {
+    /// The methods of a controller outside Rust that take hints, in the order of the kinds.
+    pub const METHODS: [&str; 3] = ["on_path_change", "on_rate_change", "on_link_quality"];
+
+    /// The place of its method in [`Hint::METHODS`].
+    pub fn kind(&self) -> usize {
+        match self {
+            Hint::PathChange(_) => 0,
+            Hint::RateChange(_) => 1,
+            Hint::LinkQuality(_) => 2,
+        }
+    }
+
+    /// The method of a controller outside Rust that takes it.
+    pub fn method(&self) -> &'static str {
+        Self::METHODS[self.kind()]
+    }
+
+    /// Its values with their names, as a controller outside Rust receives them: seconds, bytes per second, shares.
+    pub fn values(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        match self {
+            Hint::PathChange(change) => {
+                tell("ahead_s", change.ahead.secs());
+                tell("dark_s", change.dark.secs());
+            }
+            Hint::RateChange(change) => {
+                tell("ahead_s", change.ahead.secs());
+                tell("before", change.from.0 as f64);
+                tell("after", change.to.0 as f64);
+            }
+            Hint::LinkQuality(quality) => {
+                tell("ahead_s", quality.ahead.secs());
+                tell("bit_error_rate", quality.bit_error_rate);
+            }
+        }
+    }
 }
 
 /// What is known about a path that changes hands: another satellite, gateway or route. Segments sent before
@@ -54,6 +97,16 @@ pub struct RateChange {
     pub from: Rate,
     /// The rate from then on.
     pub to: Rate,
+}
+
+/// What is known about a path whose errors change: their rate, as the link layer measures it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkQuality {
+    /// How long it is until the change; zero if it has just happened, or has happened before.
+    pub ahead: Span,
+    /// The share of bits in error from then on, from 0 to 1. A packet error rate counts as the bit error rate with
+    /// the same effect.
+    pub bit_error_rate: f64,
 }
 
 impl RateChange {

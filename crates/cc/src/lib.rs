@@ -45,7 +45,7 @@ pub use event::{Congestion, Event, Life};
 pub use extra::{ExtraOrder, ExtraPayload};
 pub use filter::WindowedMin;
 pub use header::{Arrived, Echo, Header, Load, Newest};
-pub use hint::{Hint, PathChange, RateChange};
+pub use hint::{Hint, LinkQuality, PathChange, RateChange};
 pub use report::{Ack, Flow, Phase, RateSample, Rtt, RttSample, Subflow};
 pub use resume::SavedPath;
 pub use round::{Measured, Round};

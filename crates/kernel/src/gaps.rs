@@ -26,6 +26,9 @@ pub fn gaps(entry: &'static Entry) -> Vec<String> {
     if needs.path_change {
         found.push("no hints about the path: nobody tells the agent of handovers".into());
     }
+    if needs.link_quality {
+        found.push("no hints about the errors of the link: nobody tells the agent of them".into());
+    }
     if needs.extra_segments {
         found.push("no extra segments: the kernel sends nothing of low priority beside its data, and the algorithm does without".into());
     }

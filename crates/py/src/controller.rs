@@ -16,9 +16,6 @@ use crate::failure::{Call, Failure, number};
 /// The largest window in segments, as for the registered controllers.
 const LARGEST: f64 = (1_u64 << 40) as f64;
 
-/// The method for [`Hint::PathChange`], which a class may have.
-const PATH_CHANGE: &str = "on_path_change";
-
 /// Forwards every call to a Python object and reads its `cwnd`, `ssthresh` and `pacing_rate` after each.
 pub(crate) struct PyController {
     object: Py<PyAny>,
@@ -27,7 +24,7 @@ pub(crate) struct PyController {
     mss: f64,
     decision: Decision,
     /// Does the class define `on_path_change`?
-    hinted: bool,
+    hinted: [bool; Hint::METHODS.len()],
     /// The latest instant of an event, and whether the class defines `probes`.
     now: Time,
     probed: bool,
@@ -60,7 +57,10 @@ impl PyController {
         let object = made.map_err(|error| call.raised(error))?;
         let mss = f64::from(start.mss);
         let decision = read(object.bind(py), mss, &call)?;
-        let hinted = object.bind(py).hasattr(PATH_CHANGE)?;
+        let mut hinted = [false; Hint::METHODS.len()];
+        for (has, method) in hinted.iter_mut().zip(Hint::METHODS) {
+            *has = object.bind(py).hasattr(method)?;
+        }
         let probed = object.bind(py).hasattr("probes")?;
         let kept = object.clone_ref(py);
         Ok((
@@ -286,20 +286,16 @@ impl Controller for PyController {
                     call_optional(object, "on_life", (flow_dict(object.py(), flow)?, what))
                 });
             }
-            Event::Hint(Hint::PathChange(change)) => self.call(PATH_CHANGE, flow, |object| {
+            Event::Hint(hint) => self.call(hint.method(), flow, |object| {
                 let py = object.py();
-                let d = PyDict::new(py);
-                d.set_item(intern!(py, "ahead_s"), change.ahead.secs())?;
-                d.set_item(intern!(py, "dark_s"), change.dark.secs())?;
-                call_optional(object, PATH_CHANGE, (flow_dict(py, flow)?, d))
-            }),
-            Event::Hint(Hint::RateChange(change)) => self.call("on_rate_change", flow, |object| {
-                let py = object.py();
-                let d = PyDict::new(py);
-                d.set_item(intern!(py, "ahead_s"), change.ahead.secs())?;
-                d.set_item(intern!(py, "before"), change.from.0)?;
-                d.set_item(intern!(py, "after"), change.to.0)?;
-                call_optional(object, "on_rate_change", (flow_dict(py, flow)?, d))
+                let (d, mut put) = (PyDict::new(py), Ok(()));
+                hint.values(&mut |name, value| {
+                    if put.is_ok() {
+                        put = d.set_item(name, value);
+                    }
+                });
+                put?;
+                call_optional(object, hint.method(), (flow_dict(py, flow)?, d))
             }),
             // What a controller gets that says that it needs it.
             Event::Subflows { .. }
@@ -330,7 +326,8 @@ impl Controller for PyController {
     }
 
     fn needs(&self) -> Needs {
-        Needs { rate: true, path_change: self.hinted, ..Needs::default() }
+        let [path_change, _, link_quality] = self.hinted;
+        Needs { rate: true, path_change, link_quality, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bentpipe_cc::Time;
+use bentpipe_cc::{Hint, Time};
 use bentpipe_sim::error::nearest;
 use pyo3::exceptions::{PyException, PyKeyError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -189,7 +189,7 @@ fn parameters(method: &str) -> Option<&'static str> {
         "on_life" => "flow, what",
         "on_undo" => "flow",
         "probes" => "",
-        "on_path_change" | "on_rate_change" => "flow, change",
+        hint if Hint::METHODS.contains(&hint) => "flow, change",
         _ => return None,
     })
 }

@@ -5,8 +5,8 @@
 //! what it sets. A class that errs ends the run: the page throws an exception, and starts the module anew.
 
 use bentpipe_cc::{
-    Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Hint, Life, Needs, Pacing, Phase, Rate, Rtt,
-    Span, Start, Time,
+    Ack, Backoff, Congestion, Controller, Decision, Event, Flow, Life, Needs, Pacing, Phase, Rate, Rtt, Span,
+    Start, Time,
 };
 
 /// What passes in a call: `cwnd` and `ssthresh` in segments, `pacing_rate` in bytes per second; from
@@ -34,6 +34,7 @@ pub enum Call {
     OnWindowValidated,
     OnPathChange,
     OnRateChange,
+    OnLinkQuality,
     BackoffAtLoss,
     BackoffAtEcn,
     BackoffAtTimeout,
@@ -66,8 +67,8 @@ impl Page {
         })?;
         let mss = f64::from(start.mss);
         let decision = decided(&numbers, mss);
-        let [hinted, probed] = [numbers[FLOW] > 0.0, numbers[FLOW + 1] > 0.0];
-        Ok(Box::new(Own { page: self, number, mss, hinted, probed, now: Time(0), decision }))
+        let [hinted, probed, rated] = [0, 1, 2].map(|place| numbers[FLOW + place] > 0.0);
+        Ok(Box::new(Own { page: self, number, mss, hinted, rated, probed, now: Time(0), decision }))
     }
 }
 
@@ -79,6 +80,8 @@ struct Own {
     mss: f64,
     /// Does the class have `on_path_change`?
     hinted: bool,
+    /// Does it have `on_link_quality`?
+    rated: bool,
     /// Does it have `probes`?
     probed: bool,
     /// The instant of the last call.
@@ -186,12 +189,11 @@ impl Controller for Own {
             Event::Life(Life::IdleRestart) => self.call(Call::OnIdleRestart, flow, &[]),
             Event::Life(Life::Recovered) => self.call(Call::OnRecovered, flow, &[]),
             Event::Life(Life::MssChanged) => self.call(Call::OnMssChanged, flow, &[]),
-            Event::Hint(Hint::PathChange(change)) => {
-                self.call(Call::OnPathChange, flow, &[change.ahead.secs(), change.dark.secs()]);
-            }
-            Event::Hint(Hint::RateChange(change)) => {
-                let report = [change.ahead.secs(), change.from.0 as f64, change.to.0 as f64];
-                self.call(Call::OnRateChange, flow, &report);
+            Event::Hint(hint) => {
+                let mut report = Vec::new();
+                hint.values(&mut |_, value| report.push(value));
+                let call = [Call::OnPathChange, Call::OnRateChange, Call::OnLinkQuality][hint.kind()];
+                self.call(call, flow, &report);
             }
             // What a controller gets that says that it needs it.
             Event::Subflows { .. }
@@ -226,7 +228,7 @@ impl Controller for Own {
     }
 
     fn needs(&self) -> Needs {
-        Needs { rate: true, path_change: self.hinted, ..Needs::default() }
+        Needs { rate: true, path_change: self.hinted, link_quality: self.rated, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {

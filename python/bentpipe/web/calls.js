@@ -14,6 +14,7 @@ const ownControllers = (() => {
   const CALLS = [["on_ack", ACK], ["on_congestion", "loss"], ["on_congestion", "ecn"], ["on_congestion", "timeout"], ["on_undo"],
     ["on_life", "idle_restart"], ["on_life", "recovered"], ["on_life", "mss_changed"], ["on_life", "window_validated"],
     ["on_path_change", ["ahead_s", "dark_s"]], ["on_rate_change", ["ahead_s", "before", "after"]],
+    ["on_link_quality", ["ahead_s", "bit_error_rate"]],
     ["backoff", "loss"], ["backoff", "ecn"], ["backoff", "timeout"]];
   const made = [], read = new TextDecoder();
   let classes = {}, before = 0, buffer = null, all = null;
@@ -84,6 +85,7 @@ const ownControllers = (() => {
         decide(one, "constructor", at, 0);
         all[at + 3] = has(one, "on_path_change") ? 1 : 0;
         all[at + 4] = has(one, "probes") ? 1 : 0;
+        all[at + 5] = has(one, "on_link_quality") ? 1 : 0;
         return made.push(one) - 1;
       },
       call(number, call, place) {

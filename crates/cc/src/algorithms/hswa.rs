@@ -20,6 +20,8 @@
 //!    acknowledge. Algorithm 1 can be read as one update for each ACK, too: `eq4 = "ack"` adds the increment
 //!    of the last round for each acknowledged segment. The window then reaches cwnd_lim within a round trip,
 //!    so the flow needs a receive window.
+//!  * "p is a variable": a hint of the link layer (`LinkQuality`) sets S anew from the next round on. Algorithm 1
+//!    computes S from "link condition p" and does not say when.
 //!  * slow start, loss and timeout are standard (RFC 5681): the paper changes congestion avoidance only.
 //!
 //! A queue that persists for more than ten rounds enters BaseTD and is no longer seen; the
@@ -46,10 +48,22 @@ pub(crate) const ENTRY: Entry = Entry {
 /// Rounds that BaseTD looks back (eq. 3).
 const HISTORY: usize = 10;
 
-/// S of eq. 5, segments per round.
-fn equation_5(args: &Args) -> f64 {
-    let lg = if args.is("lg", "ln") { libm::log } else { libm::log10 };
-    -args.number("a") * lg(args.number("ber").clamp(1e-12, 0.1))
+/// Eq. 5.
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    a: f64,
+    lg: fn(f64) -> f64,
+}
+
+impl Law {
+    fn new(args: &Args) -> Self {
+        Self { a: args.number("a"), lg: if args.is("lg", "ln") { libm::log } else { libm::log10 } }
+    }
+
+    /// S at this bit error rate, segments per round.
+    fn s(self, ber: f64) -> f64 {
+        -self.a * (self.lg)(ber.clamp(1e-12, 0.1))
+    }
 }
 
 algorithm! {
@@ -67,7 +81,8 @@ algorithm! {
     }
     state(args) {
         /// S of eq. 5, segments per round.
-        s: f64 = equation_5(args),
+        s: f64 = Law::new(args).s(args.number("ber")),
+        law: Law = Law::new(args),
         /// The increment is added for each acknowledged segment.
         per_ack: bool = args.is("eq4", "ack"),
         round: Round,
@@ -135,9 +150,16 @@ impl Policy for Hswa {
     }
 
     fn on(&mut self, _w: &mut Window, _flow: &Flow, event: Event<'_>) {
-        if let Event::Congestion(_) | Event::Undo(_) = event {
-            self.at_round_start = 0.0;
+        match event {
+            Event::Congestion(_) | Event::Undo(_) => self.at_round_start = 0.0,
+            // Algorithm 1: S follows the link condition p.
+            Event::Hint(Hint::LinkQuality(quality)) => self.s = self.law.s(quality.bit_error_rate),
+            _ => {}
         }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { link_quality: true, ..Needs::default() }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
@@ -151,9 +173,11 @@ impl Policy for Hswa {
 #[cfg(test)]
 mod tests {
     use super::Hswa;
-    use crate::event::Congestion;
+    use crate::event::{Congestion, Event};
+    use crate::hint::{Hint, LinkQuality};
     use crate::registry::Value;
     use crate::rig::{Rig, args, near, probe, text};
+    use crate::time::Span;
 
     fn with_ber(ber: f64) -> Hswa {
         Hswa::new(&args("hswa", &[("ber", Value::Number(ber))]))
@@ -174,6 +198,18 @@ mod tests {
     fn eq_5_by_the_natural_logarithm() {
         let given = [("ber", Value::Number(1e-8)), ("lg", text("ln"))];
         near(Hswa::new(&args("hswa", &given)).s, 184.2068, 1e-6);
+    }
+
+    /// The link condition p is a variable: 1e-7, 1e-2, 1e-7.
+    #[test]
+    fn s_follows_the_link() {
+        let mut rig = Rig::new("hswa", &[], 100.0, 2.0);
+        assert!(rig.cc.needs().link_quality);
+        for (bit_error_rate, s) in [(1e-7, 70.0), (1e-2, 20.0), (1e-7, 70.0)] {
+            let quality = LinkQuality { ahead: Span::ZERO, bit_error_rate };
+            rig.cc.on(&rig.flow, Event::Hint(Hint::LinkQuality(quality)));
+            near(probe(&*rig.cc, "s_segments"), s, 1e-12);
+        }
     }
 
     /// `average = "connection"`: three rounds of 0.5 s and one of 0.7 s have a mean of 0.55 s, so TD rises

@@ -46,10 +46,7 @@ algorithm! {
         raise: bool = true;
     }
     state {
-        /// R_n, segments per second.
-        rate: f64,
-        at: Option<Time>,
-        pending: f64,
+        sliding: SlidingRate,
         /// Marks came in the round under way, and in the last one.
         marked: (bool, bool),
         /// Rounds completed when rate control was last exercised.
@@ -58,9 +55,18 @@ algorithm! {
     }
 }
 
-impl Jersey {
-    /// Takes `segments` acknowledged at `now` with an RTT of `rtt` seconds.
-    fn add(&mut self, segments: f64, now: Time, rtt: f64) {
+/// Jersey's estimate of the rate of ACKs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SlidingRate {
+    /// R_n, segments per second.
+    pub(crate) rate: f64,
+    at: Option<Time>,
+    pending: f64,
+}
+
+impl SlidingRate {
+    /// Takes `segments` acknowledged at `now`; the estimator looks `window` seconds back.
+    pub(crate) fn add(&mut self, segments: f64, now: Time, window: f64) {
         let Some(at) = self.at else {
             self.at = Some(now);
             return;
@@ -69,14 +75,20 @@ impl Jersey {
         if now <= at {
             return; // at the same instant, or overtaken by a later one
         }
-        let window = self.k * rtt;
         self.rate = (window * self.rate + self.pending) / (now.since(at).secs() + window);
         (self.at, self.pending) = (Some(now), 0.0);
     }
 
+    /// The next ACK only starts the clock.
+    pub(crate) fn pause(&mut self) {
+        (self.at, self.pending) = (None, 0.0);
+    }
+}
+
+impl Jersey {
     /// ownd, at least two segments.
     fn ownd(&self, flow: &Flow) -> f64 {
-        flow.rtt.map_or(0.0, |rtt| rtt.smoothed.secs() * self.rate).max(2.0)
+        flow.rtt.map_or(0.0, |rtt| rtt.smoothed.secs() * self.sliding.rate).max(2.0)
     }
 
     /// Does a loss now come with a warning that was not answered in this round?
@@ -87,7 +99,7 @@ impl Jersey {
     /// An ACK of data that came at `when`.
     pub(super) fn on_data_acked(&mut self, when: Time, flow: &Flow, ack: &Ack) {
         if let Some(rtt) = flow.rtt.filter(|_| ack.acked > 0) {
-            self.add(ack.segments(flow), when, rtt.smoothed.secs());
+            self.sliding.add(ack.segments(flow), when, self.k * rtt.smoothed.secs());
         }
         self.marked.0 |= ack.ce > 0;
         if ack.round_end {
@@ -122,13 +134,13 @@ impl Policy for Jersey {
                 }
             }
             Event::Undo(_) => self.controlled = self.before.take().unwrap_or(self.controlled),
-            Event::Life(Life::IdleRestart) => (self.at, self.pending) = (None, 0.0),
+            Event::Life(Life::IdleRestart) => self.sliding.pause(),
             _ => {}
         }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
-        emit("rate_segments_per_s", self.rate);
+        emit("rate_segments_per_s", self.sliding.rate);
     }
 }
 

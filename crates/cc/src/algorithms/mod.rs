@@ -2,6 +2,7 @@
 //! reason. `rate_based.rs` and `coupled.rs` host those that set a rate and those of Multipath TCP.
 
 mod a_liad;
+mod abe;
 mod aimd;
 mod algorithm;
 mod avg_rtt;
@@ -20,6 +21,7 @@ mod cubic;
 mod cubic_of_linux;
 mod dctcp;
 mod enhanced;
+mod estimator;
 mod fast;
 mod highspeed;
 mod hoe;

@@ -14,8 +14,8 @@
 //!  * `raise` sets W = T even where that is more than W, which the words allow as well.
 //!  * ECN is answered as a loss. What ABE counts is said at TCP-STAR.
 
+use crate::algorithms::abe::{Abe, BW_SAMPLES};
 use crate::algorithms::prelude::*;
-use crate::algorithms::star::{Abe, BW_SAMPLES};
 use crate::algorithms::westwood::to_estimate;
 
 pub(crate) const ENTRY: Entry = Entry {

@@ -57,7 +57,7 @@ pub(crate) const MAX_SAMPLE: Param = Param::number("max_sample", 0.0, 0.0..=1e9)
     .about("largest rate that a sample may have, against compressed ACKs; 0: no limit, as published");
 
 /// Westwood's rate estimate with the RTTmin that turns it into a window.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Bandwidth {
     tau: f64,
     constant: bool,
@@ -86,6 +86,13 @@ impl Bandwidth {
             pending: 0.0,
             base: base_rtt(args),
         }
+    }
+
+    /// An estimate of 0 by the rules of the paper.
+    pub(crate) fn published() -> Self {
+        let base = WindowedMin::new(Span::MAX);
+        let (tau, max_sample) = (0.5, f64::INFINITY);
+        Self { tau, constant: false, max_sample, rate: 0.0, last: 0.0, at: None, pending: 0.0, base }
     }
 
     /// Takes an ACK.

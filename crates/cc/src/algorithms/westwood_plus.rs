@@ -64,7 +64,7 @@ enum Filter {
 }
 
 /// The low-pass filters; each is set by its first sample that is not zero.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct LowPass {
     filter: Filter,
     /// Linux: the first stage; ns-3: the last sample.
@@ -93,7 +93,7 @@ impl LowPass {
 }
 
 /// Westwood+'s rate estimate with the RTTmin that turns it into a window.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RoundRate {
     /// Segments per second.
     rate: LowPass,
@@ -114,13 +114,21 @@ impl RoundRate {
             "ns-3" => Filter::Ns3,
             _ => Filter::Linux,
         };
-        Self {
-            rate: LowPass { filter, inner: 0.0, out: 0.0 },
-            base: base_rtt(args),
-            stale: false,
-            began: None,
-            acked: 0.0,
-        }
+        Self::by(filter, base_rtt(args))
+    }
+
+    /// An estimate of 0 by the rules of the paper.
+    pub(crate) fn published() -> Self {
+        Self::by(Filter::Paper, WindowedMin::new(Span::MAX))
+    }
+
+    fn by(filter: Filter, base: WindowedMin) -> Self {
+        Self { rate: LowPass { filter, inner: 0.0, out: 0.0 }, base, stale: false, began: None, acked: 0.0 }
+    }
+
+    /// bw, segments per second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.rate.out
     }
 
     /// Takes an ACK.

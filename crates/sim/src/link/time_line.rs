@@ -98,6 +98,11 @@ impl TimeLine {
         &self.steps
     }
 
+    /// The loss rate that it sets at an instant.
+    pub(crate) fn loss_rate_at(&self, at: Time) -> f64 {
+        self.steps[self.steps.partition_point(|step| step.at <= at) - 1].loss_rate
+    }
+
     /// The legs of its delay, the first at 0. The last one has no end.
     pub fn legs(&self) -> &[Leg] {
         &self.legs

@@ -119,9 +119,10 @@ pub(crate) fn expand(
                     priority,
                     hints: match part.is_whole() && connection.is_none() {
                         true => whole.clone(),
-                        false => hints_on(flow, path, ack_path, links),
+                        false => hints_on(flow, path, ack_path, paths[index].wire, links),
                     },
                     path_hints: flow.path_hints,
+                    quality_hints: flow.quality_hints,
                     source: source.clone(),
                     part: *part,
                     ties: None,

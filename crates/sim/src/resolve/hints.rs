@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bentpipe_cc::{Hint, PathChange, Rate, RateChange, Span, Time};
+use bentpipe_cc::{Hint, LinkQuality, PathChange, Rate, RateChange, Span, Time};
 
 use crate::keys::error::{Error, Key};
-use crate::resolve::path::PathPlan;
+use crate::resolve::path::{PathPlan, bit_error_rate};
 use crate::resolve::plan::{DirectionId, DirectionPlan, LinkPlan, TimedHint};
 use crate::resolve::work::{Work, name_of};
 use crate::scenario::Flow;
@@ -25,7 +25,7 @@ pub(crate) fn hints(
             "a host learns of a handover ahead or late, not both; leave hint_delay or hint_lead out";
         return Err(work.error(&key.with("hint_lead"), message));
     }
-    let hints = hints_on(flow, &path.there, &path.back, links);
+    let hints = hints_on(flow, &path.there, &path.back, path.wire, links);
     let none = |of: fn(&Hint) -> bool| !hints.iter().any(|timed| of(&timed.hint));
     for (wanted, none, why) in [
         (
@@ -38,6 +38,11 @@ pub(crate) fn hints(
             none(|hint| matches!(hint, Hint::RateChange(_))),
             "rate_hints has no effect, since the rate of its path does not change",
         ),
+        (
+            flow.quality_hints,
+            none(|hint| matches!(hint, Hint::LinkQuality(_))),
+            "quality_hints has no effect, since the errors of its path do not change",
+        ),
     ] {
         if wanted == Some(true) && none {
             work.warnings.push(format!("flow {}: {why}", name_of(flow)));
@@ -46,11 +51,13 @@ pub(crate) fn hints(
     Ok(hints)
 }
 
-/// The hints about the data path of a flow, or of one half of it, and about the way back.
+/// The hints about the data path of a flow, or of one half of it, whose packets have `wire` bytes, and about the
+/// way back.
 pub(crate) fn hints_on(
     flow: &Flow,
     there: &[DirectionId],
     back: &[DirectionId],
+    wire: u32,
     links: &[LinkPlan],
 ) -> Arc<[TimedHint]> {
     // The instants of handovers, and the instants at which all directions that change carry packets again.
@@ -77,7 +84,13 @@ pub(crate) fn hints_on(
         TimedHint { at: known, hint: Hint::RateChange(change) }
     };
     let rates = if flow.rate_hints == Some(true) { rate_changes(there, links) } else { Vec::new() };
+    let quality_hint = |(at, bit_error_rate): (Time, f64)| {
+        let known = learned(at);
+        let quality = LinkQuality { ahead: at.since(known), bit_error_rate };
+        TimedHint { at: known, hint: Hint::LinkQuality(quality) }
+    };
     let mut all: Vec<_> = changes.into_iter().map(hint).chain(rates.into_iter().map(rate_hint)).collect();
+    all.extend(error_changes(there, wire, links).into_iter().map(quality_hint));
     all.sort_by_key(|hint| hint.at);
     all.into()
 }
@@ -96,6 +109,23 @@ fn rate_changes(directions: &[DirectionId], links: &[LinkPlan]) -> Vec<(Time, u6
             changes.push((at, before, now));
         }
         before = if now > 0 { now } else { before };
+    }
+    changes
+}
+
+/// When the bit error rate of these directions changes, and to which rate.
+fn error_changes(directions: &[DirectionId], wire: u32, links: &[LinkPlan]) -> Vec<(Time, f64)> {
+    let lines = directions.iter().filter_map(|direction| direction.of(links).line.as_ref());
+    let steps = lines.filter(|line| line.sets_loss).flat_map(|line| line.steps());
+    let instants: BTreeSet<Time> = steps.map(|step| step.at).collect();
+    let mut before = bit_error_rate(directions, wire, links, Time(0));
+    let mut changes = Vec::new();
+    for at in instants {
+        let now = bit_error_rate(directions, wire, links, at);
+        if now != before {
+            changes.push((at, now));
+        }
+        before = now;
     }
     changes
 }
@@ -135,6 +165,7 @@ mod tests {
         let ms = |timed: &TimedHint| match timed.hint {
             Hint::PathChange(change) => [timed.at.0, change.ahead.0, change.dark.0].map(|ns| ns / 1_000_000),
             Hint::RateChange(change) => [timed.at.0 / 1_000_000, change.from.0, change.to.0],
+            Hint::LinkQuality(_) => unreachable!("only a file sets errors"),
         };
         Ok((plan.flows[0].hints.iter().map(ms).collect(), plan.warnings))
     }
@@ -194,5 +225,10 @@ mod tests {
         let (hints, warnings) = hints_of("path_hints = true", "", "").unwrap();
         let about = warnings.iter().filter(|said| said.contains("no link on its path changes hands"));
         assert_eq!((hints.len(), about.count()), (0, 1), "{warnings:?}");
+        let (_, warnings) = hints_of("quality_hints = true", "", "").unwrap();
+        assert!(
+            warnings.iter().any(|said| said.contains("the errors of its path do not change")),
+            "{warnings:?}"
+        );
     }
 }

@@ -1,10 +1,10 @@
 //! The path of a flow while its plan is made.
 
-use bentpipe_cc::Span;
+use bentpipe_cc::{Span, Time};
 
 use crate::keys::error::{Error, Key, quoted, suggestion};
 use crate::loss::Per;
-use crate::resolve::plan::{DirectionId, LinkPlan, LossPlan};
+use crate::resolve::plan::{DirectionId, LinkPlan};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::Work;
 use crate::scenario::mender::is_added;
@@ -48,28 +48,37 @@ impl PathPlan {
         }
     }
 
-    /// The bit error rate of its data direction; `None` if it has neither bit errors nor packet errors, or
-    /// all at rate 0.
-    ///
-    /// A packet error rate counts as the bit error rate with the same effect: 1 - (1 - PER)^(1 / bits).
-    /// Losses that depend on each other, such as bursts and outages, are no property of single bits and do
-    /// not count.
+    /// The bit error rate of its data direction at the start; `None` if it has neither bit errors nor packet
+    /// errors, or all at rate 0.
     pub(super) fn bit_error_rate(&self, links: &[LinkPlan]) -> Option<f64> {
-        let bits = 8.0 * f64::from(self.wire);
-        let mut log_intact = 0.0;
-        let losses = self.there.iter().flat_map(|direction| &direction.of(links).loss);
-        for (per, rate) in losses.filter_map(LossPlan::independent) {
-            log_intact += match per {
-                Per::Bit => libm::log1p(-rate),
-                Per::Packet => libm::log1p(-rate) / bits,
-            };
-        }
-        (log_intact < 0.0).then(|| (-libm::expm1(log_intact)).clamp(0.0, 1.0))
+        let rate = bit_error_rate(&self.there, self.wire, links, Time(0));
+        (rate > 0.0).then_some(rate)
     }
 
     pub(super) fn crosses(&self, link: usize) -> bool {
         self.there.iter().chain(&self.back).any(|direction| direction.link() == link)
     }
+}
+
+/// The bit error rate of these directions at an instant, for packets of `wire` bytes.
+///
+/// A packet error rate counts as the bit error rate with the same effect: 1 - (1 - PER)^(1 / bits). Losses that
+/// depend on each other, such as bursts and outages, are no property of single bits and do not count.
+pub(super) fn bit_error_rate(there: &[DirectionId], wire: u32, links: &[LinkPlan], at: Time) -> f64 {
+    let bits = 8.0 * f64::from(wire);
+    let mut log_intact = 0.0;
+    for direction in there.iter().map(|direction| direction.of(links)) {
+        let set = direction.line.as_ref().filter(|line| line.sets_loss).map(|line| line.loss_rate_at(at));
+        for (i, loss) in direction.loss.iter().enumerate() {
+            let Some((per, planned)) = loss.independent() else { continue };
+            let rate = set.filter(|_| i + 1 == direction.loss.len()).unwrap_or(planned);
+            log_intact += match per {
+                Per::Bit => libm::log1p(-rate),
+                Per::Packet => libm::log1p(-rate) / bits,
+            };
+        }
+    }
+    (-libm::expm1(log_intact)).clamp(0.0, 1.0)
 }
 
 /// The directions with these names: "sat" and "sat/forward" are one direction of a link, "sat/reverse" is the

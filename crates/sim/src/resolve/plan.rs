@@ -237,8 +237,10 @@ pub struct FlowPlan {
     pub priority: u8,
     /// What its sender's host may learn of its path, in order of time.
     pub hints: Arc<[TimedHint]>,
-    /// Does its controller get the hints? `None`: only if it uses them.
+    /// Does its controller get the hints of handovers? `None`: only if it uses them.
     pub path_hints: Option<bool>,
+    /// Does it get those of errors? `None`: only if it uses them.
+    pub quality_hints: Option<bool>,
     /// Its traffic.
     pub source: Arc<Source>,
     /// Which part of its connection it is, by name.
@@ -304,12 +306,13 @@ impl FlowPlan {
         match hint {
             Hint::PathChange(_) => self.path_hints,
             Hint::RateChange(_) => Some(true), // there are none unless the scenario wants them
+            Hint::LinkQuality(_) => self.quality_hints,
         }
     }
 }
 
 /// A hint about the path of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimedHint {
     /// When the host of the sender learns of it.
     pub at: Time,
@@ -335,6 +338,7 @@ impl FlowPlan {
             priority: 0,
             hints: Arc::default(),
             path_hints: None,
+            quality_hints: None,
             source: Arc::new(source),
             part: ConnectionPart::default(),
             ties: None,

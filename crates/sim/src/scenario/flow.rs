@@ -160,10 +160,14 @@ bentpipe_tcp::option_table! {
             /// follows the weather knows that. `path_change = "reset"` of a controller then lowers the
             /// window with the rate. Default no.
             pub rate_hints?: bool,
-            /// The host learns so long after each handover or change of rate: for a host that is not next to
+            /// The host of the sender learns when the errors on the way of the data change by a time line, and
+            /// tells the controller the bit error rate. A modem that decodes them knows it. Default: yes, if the
+            /// controller uses it.
+            pub quality_hints?: bool,
+            /// The host learns so long after each handover, change of rate or of errors: for a host that is not next to
             /// the terminal. Default "0 s".
             pub hint_delay?: Duration,
-            /// The host learns so long ahead of each handover or change of rate: the terminal
+            /// The host learns so long ahead of each handover, change of rate or of errors: the terminal
             /// foresees it. Default "0 s".
             pub hint_lead?: Duration,
         }

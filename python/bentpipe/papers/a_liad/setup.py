@@ -55,7 +55,9 @@ MSS_BYTES = 1030
 #: The default length of a queue in ns-2, packets (``Queue set limit_``).
 NS2_QUEUE = 50
 #: The experiments in which flows compete.
-COMPETING = ("intra", "friend")
+COMPETING = ("intra", "friend", "two-rtts")
+#: The round-trip times of two flows of one algorithm that compete, seconds.
+NEAR_S, FAR_S = 0.1, 0.6
 #: The seed whose windows the figures draw, and the experiments drawn; the first two of them record windows.
 TRACE_SEED = 1
 DRAWN = ("start-up", "no-sack", "loss")
@@ -77,7 +79,7 @@ class RunKey:
 
 
 def experiments() -> list[RunKey]:
-    """Every run of one seed; no claim is about those of figure 1."""
+    """Every run of one seed."""
     runs = [RunKey("fig1", "liad", rtt, per) for per in (RARE, LOW, HIGH) for rtt in RTTS_S]
     runs += [RunKey("start-up", cc, GEO_S, NONE) for cc in ALGORITHMS]
     runs += [RunKey("no-sack", cc, GEO_S, NONE) for cc in WITHOUT_SACK]
@@ -85,6 +87,7 @@ def experiments() -> list[RunKey]:
     runs += [RunKey("rtt", cc, rtt, NONE) for cc in ("a-liad", "cubic") for rtt in RTTS_S]
     runs += [RunKey("loss", cc, GEO_S, per) for per in (LOW, HIGH) for cc in ALGORITHMS]
     runs += [RunKey("friend", cc, rtt, NONE) for rtt in (SHORT_S, GEO_S) for cc in ALGORITHMS]
+    runs += [RunKey("two-rtts", cc, FAR_S, per) for per in (NONE, LOW) for cc in ("a-liad", "liad", "cubic")]
     return runs
 
 
@@ -143,12 +146,13 @@ class ALiadSetup(Choices):
         """Length of the run."""
         if run.experiment in ("start-up", "no-sack"):
             return START_UP_S
-        return LONG_S if run.experiment == "friend" else self.long_s
+        return LONG_S if run.experiment in ("friend", "two-rtts") else self.long_s
 
     def scenario(self, run: RunKey, seed: int, *, trace: bool) -> dict[str, Any]:
         """The run as a scenario; ``trace`` records windows."""
         per = self.sweep_per if run.experiment == "rtt" else run.per
-        delay = f"{run.rtt_s / 2 * (1 - self.spread) * 1e3:.6f} ms"
+        least_s = NEAR_S if run.experiment == "two-rtts" else run.rtt_s
+        delay = f"{least_s / 2 * (1 - self.spread) * 1e3:.6f} ms"
         link = design.link(run.rate_mbps * 1e6, delay, f"{self.queue_packets(run)} packets")
         if per > 0:
             link["loss"] = {"kind": "packet-error", "rate": per}
@@ -157,10 +161,14 @@ class ALiadSetup(Choices):
         named = {f"x-{i + 1}": run.cc for i in range(INTRA_FLOWS if run.experiment == "intra" else 1)}
         if run.experiment == "friend":
             named |= {f"newreno-{i + 1}": "reno" for i in range(NEWRENO_FLOWS)}
+        if run.experiment == "two-rtts":
+            named |= {"x-2": run.cc}
         # The same for every algorithm, so that differences can be paired by seed.
         draw = Random(f"{run.experiment} {run.rtt_s:g} {seed}")
         extra = [draw.uniform(0, run.rtt_s / 2 * self.spread) for _ in named]
         extra = extra if self.own_rtts else [extra[0]] * len(named)
+        if run.experiment == "two-rtts":
+            extra = [0.0, (FAR_S - NEAR_S) / 2]
         flows = [self._flow(*of, run, own) for of, own in zip(named.items(), extra, strict=True)]
         title = f"{run.experiment}: {run.cc}, RTT {run.rtt_s:g} s, packet error rate {per:g}"
         every = ("500 ms" if run.experiment == "loss" else "100 ms") if trace else ""
@@ -214,15 +222,19 @@ CUBICS = where(cc=("cubic", "bic"))
 def judged(*cc: str) -> Where:
     """The runs that claims are about; with names, those of these controllers."""
     return where(
-        experiment=("start-up", "no-sack", "intra", "rtt", "loss", "friend"), **({"cc": cc} if cc else {})
+        experiment=("start-up", "no-sack", "intra", "rtt", "loss", "friend", "two-rtts"),
+        **({"cc": cc} if cc else {}),
     )
 
 
+#: All runs, also those of figure 1, which only the queue and the length decide.
+EVERY = where()
 SHORT = where(rtt_ms=25)
 LOSSY = where(experiment=("intra", "loss"))
-UNSAID = where(experiment=("intra", "rtt", "loss"))
+UNSAID = where(experiment=("fig1", "intra", "rtt", "loss"))
 SWEEP = where(experiment="rtt")
 RIVALS = where(experiment=("intra", "friend"))
+DELTAS = where(experiment=("start-up", "loss"), cc="a-liad")
 
 #: The choices that are tried beside the base.
 VARIANTS = (
@@ -235,6 +247,11 @@ VARIANTS = (
         judged("a-liad", "liad"), evidence=Origin.PAPER, source="as printed"),
     Variant("probe", "A-LIAD: slow probing by eq 3", BASE.tuned("a-liad liad", {"probe": "eq3"}),
         judged("a-liad", "liad"), evidence=Origin.PAPER, source="as printed"),
+    *(
+        Variant(f"delta-{delta:g}", f"A-LIAD: delta {delta:g} in eq 3",
+            BASE.tuned("a-liad", {"delta": delta}), DELTAS, source="section 3.2: 1.93 is the best of several")
+        for delta in (1.1, 1.5, 2.5, 4.0)
+    ),
     Variant("at-w-max", "A-LIAD: max-probing again at a Wmax without a loss",
         BASE.tuned("a-liad liad", {"at_w_max": "probe"}), judged("a-liad", "liad"), quick=True,
         source="the paper is silent"),
@@ -265,9 +282,14 @@ VARIANTS = (
         evidence=Origin.DEFAULT, source="TcpAgent::send_much, which TCP/Linux overrides"),
     Variant("buffer-bdp", "buffer 1 BDP at 25 ms, too", replace(BASE, buffer_least=2), SHORT,
         evidence=Origin.IMPLIED, source="delta = 1.93"),
-    Variant("buffer-50", "buffer 50 packets", replace(BASE, buffer_bdp=0.0), judged(),
+    Variant("buffer-50", "buffer 50 packets", replace(BASE, buffer_bdp=0.0), EVERY,
         evidence=Origin.DEFAULT, source="Queue set limit_"),
-    Variant("buffer-two", "buffer two BDPs", replace(BASE, buffer_bdp=2.0), judged(), source="a larger one"),
+    Variant("buffer-two", "buffer two BDPs", replace(BASE, buffer_bdp=2.0), EVERY, source="a larger one"),
+    *(
+        Variant(f"buffer-{bdp:g}", f"buffer {bdp:g} BDP", replace(BASE, buffer_bdp=bdp), EVERY,
+            source="between ns-2's 50 packets and 1 BDP")
+        for bdp in (0.5, 0.75)
+    ),
     Variant("mss-1000", "1000-byte packets", replace(BASE, mss_bytes=1000), judged(), evidence=Origin.DEFAULT,
         source="Agent/TCP set packetSize_"),
     Variant("delayed-ack", "delayed ACKs", replace(BASE, delayed_ack=True), judged(),
@@ -304,6 +326,11 @@ READINGS = (
     Reading("outstanding", "window_ of 1500 bounds what is outstanding, as in ns-2's own senders",
         ("bounded", "window-1500")),
     Reading("short-queue", "ns-2's queue of 50 packets everywhere", ("buffer-50",)),
+    Reading("figure-1", "figure 1 by runs of 100 s over ns-2's queue of 50 packets",
+        ("buffer-50", "length-100"), where(experiment="fig1")),
+    Reading("delayed-acks", "receivers that delay ACKs", ("delayed-ack",)),
+    Reading("half-queue", "receivers that delay ACKs, and a queue of half a BDP",
+        ("delayed-ack", "buffer-0.5")),
     Reading("fitted",
         "NewReno without SACK, CUBIC of RFC 9438, window_ of 1500 and a loss of 0.03 % in figure 9",
         ("newreno", "cubic-rfc", "window-1500", "sweep-0.03")),
@@ -343,6 +370,8 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
     queue; ``timeouts``; ``used``: per cent of the link in use, retransmissions counted; ``jain`` of all
     flows.
 
+    ``far_mbps``: goodput of the flow of 600 ms beside one of 100 ms, which is ``mbps`` there.
+
     ``newreno_mbps``: goodput of all NewReno flows together; ``flow_1`` to ``flow_6``: goodput of the flows of
     the intra-fairness runs, from the slowest to the fastest.
 
@@ -367,6 +396,7 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
         "timeouts": int(x["timeouts"]),
         "used": float(link["utilisation"]) * 100,
         "jain": jain(rates),
+        "far_mbps": rates[1] / 1e6 if case.keys["experiment"] == "two-rtts" else float("nan"),
         "newreno_mbps": sum(f["goodput_bps"] for f in reno) / 1e6 if reno else float("nan"),
     }
     ranked = sorted(f["goodput_bps"] / 1e6 for f in flows)

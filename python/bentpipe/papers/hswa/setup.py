@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from bentpipe.studies import design
-from bentpipe.studies.design import Choices, Design, Keys, Origin, Reading, Replication, Variant
+from bentpipe.studies.design import Choices, Design, Keys, Origin, Reading, Replication, Variant, where
 from bentpipe.studies.study import Case, Key, Measures
 
 if TYPE_CHECKING:
@@ -200,6 +200,14 @@ READINGS = (
 #: The runs of figure 1, which no choice of the set-up touches.
 INCREMENT = Variant("increment", "", BASE)
 
+#: The values of A that its footnote 1 compares with 10, and the runs of HSWA with them.
+AMPLITUDES = (3.0, 30.0, 100.0)
+OTHER_A = tuple(
+    Variant(f"a-{a:g}", "", BASE.tuned("hswa", {"a": a}), where(cc="hswa", orbit="GEO")) for a in AMPLITUDES
+)
+#: The names of the runs that no choice of the set-up touches.
+APART = (INCREMENT.name, *(variant.name for variant in OTHER_A))
+
 #: The scan of the packet loss rate that asks which one gives the numbers printed for an error rate.
 SCAN_LOSS = (0.002, 0.004, 0.007, 0.015, 0.03, 0.07, 0.113, 0.15, 0.2)
 SCAN_BYTES = (1000, 1500)
@@ -248,8 +256,9 @@ def scenario(of: Replication[HswaSetup, HswaSize], cc: str, orbit: str, ber: flo
 def order(
     base: Variant[HswaSetup], variants: Sequence[Variant[HswaSetup]], size: HswaSize
 ) -> Iterator[tuple[Variant[HswaSetup], int]]:
-    """The runs of figure 1, the base, the scan, then the variants; `BESIDE` has all seeds too."""
-    yield INCREMENT, size.seeds
+    """The runs of figure 1 and footnote 1, the base, the scan, the variants; `BESIDE` has all seeds too."""
+    for variant in (INCREMENT, *OTHER_A):
+        yield variant, size.seeds
     yield base, size.seeds
     for variant in SCAN if variants else ():
         yield variant, SCAN_SEEDS
@@ -389,7 +398,7 @@ DESIGN = Design(
     "traffic begins.",
     keeps=lambda keys, seed: False,
     order=order,
-    always=(INCREMENT.name,),
+    always=APART,
     readings=READINGS,
     settings=lambda of: {"from_start": of.from_start, "packet_bytes": of.packet_bytes},
 )

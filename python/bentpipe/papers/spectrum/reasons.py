@@ -126,7 +126,8 @@ def _steps(found: Findings, experiment: str) -> tuple[dict[str, str], list[Block
 def _why_k6(found: Findings) -> Reason:
     aimd, simd = _mean(found, "settle_s", "load-doubles", ("aimd", "simd")).values()
     fell = _mean(found, "fell", "load-doubles", ("tcp", "aimd", "simd", "iiad"))
-    short, detail = WORDS.reason("K6", simd=simd, aimd=aimd, fell=fell)
+    tried = found.tried("K6", "step-30 iiad-real", 1, 4)
+    short, detail = WORDS.reason("K6", simd=simd, aimd=aimd, fell=fell, tried=tried)
     _, steps = _steps(found, "load-doubles")
     return short, [*steps, *detail, *WORDS.paragraphs("Cuts to whole numbers")]
 
@@ -210,7 +211,8 @@ def _why_k10(found: Findings) -> Reason:
 
 def _why_k11(_: Findings) -> Reason:
     simd, aimd = (np.mean(closed_forms.times(cc, "iiad") > 1) for cc in ("simd", "aimd"))
-    return WORDS.reason("K11", simd=simd, aimd=aimd)
+    two, five = (closed_forms.faster_than_others(m) for m in (2.0, 5.0))
+    return WORDS.reason("K11", simd=simd, aimd=aimd, two=two, five=five)
 
 
 def _why_k12(_: Findings) -> Reason:
@@ -244,7 +246,7 @@ CLAIMS = [
     Sentence("K6", "Responsiveness (figure 18a)",
         "the load doubles at 200 s: TCP answers first and varies most, IIAD last and varies least; AIMD and "
         "SIMD are between and, against table 3, similar.", claims.k6, _why_k6,
-        about=where(experiment="load-doubles"), cause=Cause.RULE),  # as K3
+        about=where(experiment="load-doubles"), cause=Cause.PARAMETER),  # the rate of the link
     Sentence("K7", "Aggressiveness (figure 18b)",
         "half of the load goes at 200 s: TCP is the fastest to use the room, IIAD the slowest, SIMD faster "
         "than AIMD.", claims.k7, _why_k7, about=where(experiment="load-halves"), cause=Cause.RULE),  # as K3
@@ -322,7 +324,7 @@ CLAIMS = [
     Sentence("K11", "Closed forms (tables 2, 3, 5 and 6, figure 4c)",
         "smoothness, aggressiveness and responsiveness, T1, the difference then, and T2; SIMD(1/16) "
         "converges faster than AIMD(1/16) in most cases, and IIAD is slower than both in all.",
-        closed_forms.k11, _why_k11, about=None),
+        closed_forms.k11, _why_k11, about=None, cause=Cause.PARAMETER),  # the axis of figure 5
     Sentence("K12", "Convergence of two users (section 4, appendix B)",
         "with l = 1 or l = 1/(k+1) two users become fair; otherwise they do if the overshoot and three times "
         "the undershoot stay below 2; SIMD's crossing of the efficiency line is fairer than AIMD's if x1 + "

@@ -15,7 +15,9 @@ PACKET_BYTES, CHAIN_PACKET_BYTES, HEADER_BYTES = 1000, 500, 40
 MAX_WINDOW = 128
 #: Table 4: queue limits in bandwidth-delay products.
 RED_BDP, DROP_TAIL_BDP = 2.5, 1.5
-RED = {"min": 0.15, "max": 0.5, "weight": 0.002, "max_p": 0.1, "gentle": True, "wait": True}
+#: ns-2 marks only while its random share is below `mark_p_` and the mean queue below maxth; above, it drops
+#: (red.cc 1.57 of June 2001: `if (setbit && ect && v_ave < th_max)`; `mark_p_` 0.1 in ns-2.35).
+RED = {"min": 0.15, "max": 0.5, "weight": 0.002, "max_p": 0.1, "mark_p": 0.1, "gentle": True, "wait": True}
 
 #: The queues of section 6.1.2: marking, dropping early, dropping when full.
 QUEUES = {"red-ecn": "RED with ECN", "red": "RED", "drop-tail": "drop-tail"}

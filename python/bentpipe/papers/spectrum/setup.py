@@ -111,6 +111,8 @@ READINGS = (
     Reading("congested",
         "figures 14 to 17 with AIAD cut to whole numbers, as IIAD, and 40 ms of propagation at 15 Mbit/s",
         ("aiad-whole", "slow-40ms"), where(experiment="smooth")),
+    Reading("steps-30", "figure 18, whose text gives no rate, with a link of 30 Mbit/s", ("step-30",),
+        where(experiment=("load-doubles", "load-halves"))),
 )  # fmt: skip
 
 #: The seed whose runs the figures of single runs draw.
@@ -126,14 +128,14 @@ class SpectrumSize(design.Size):
     #: Section 6.3 takes one sample of the windows per run, and takes more seeds, too.
     chain_seeds: int = 24
     #: Figures 8 to 17: runs of many flows, long enough to forget the start, take fewer.
-    load_seeds: int = 4
+    load_seeds: int = 8
     #: Figure 7: loss rates, and length in round trips.
     loss_rates: tuple[float, ...] = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
     rounds: int = 3000
     #: Figures 8 to 13: link rates in Mbit/s with the numbers of flows of each kind and of seeds; length.
     shares: tuple[tuple[float, tuple[int, ...], int], ...] = (
-        (15.0, (1, 2, 4, 8, 16, 32, 64), 4),
-        (60.0, (8, 32), 4),
+        (15.0, (1, 2, 4, 8, 16, 32, 64), 8),
+        (60.0, (1, 2, 4, 8, 16, 24, 32, 64), 4),
     )
     #: Seeds of figures 8 to 17 under each changed choice, which runs every number of flows at 15 Mbit/s.
     few_load_seeds: int = 2

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, TYPE_CHECKING
 
 import numpy as np
 
@@ -87,8 +87,9 @@ class TcpStarSetup(Choices):
     granularity_s: float = 0.01
     #: Do bit errors also hit ACKs?
     ack_errors: bool = False
-    #: TCP-STAR's probe after a timeout.
+    #: TCP-STAR's probe after a timeout, and what it is: one byte, or as printed a data segment.
     aen: bool = True
+    aen_probe: Literal["byte", "segment"] = "byte"
     #: Length of the throughput and the fairness runs, as a multiple of the mode's.
     longer: float = 1.0
 
@@ -101,6 +102,8 @@ class TcpStarSetup(Choices):
             more["delayed_ack_timeout"] = "100 ms"
         if cc == "star":
             more["aen"] = aen
+            if aen and self.aen_probe != "byte":
+                more["aen_probe"] = self.aen_probe
         return design.flow(
             name,
             self.controller(cc),
@@ -194,6 +197,8 @@ VARIANTS = (
         BASE.tuned("star", {"after_timeout": "slow-start"}), LOSSY, quick=True, evidence=Origin.PAPER,
         source="section 4.2.1: nearly equal because a timeout sets one segment; section 3.3 (I)"),
     Variant("no-aen", "TCP-STAR without AEN", replace(BASE, aen=False), LOSSY, quick=True),
+    Variant("data-probe", "AEN's probe is the oldest segment", replace(BASE, aen_probe="segment"), LOSSY,
+        quick=True, evidence=Origin.PAPER, source="section 3.3: the probe retransmits a data segment"),
     Variant("ack-errors", "bit errors hit ACKs too", replace(BASE, ack_errors=True), LOSSY),
     Variant("j-raise", "TCP-J goes up to its estimate at a loss", BASE.tuned("tcp-j", {"raise": True}),
         LOSSY),

@@ -92,6 +92,8 @@ class VegasLSetup(Choices):
     lossy: Literal["downlink", "data", "every"] = "downlink"
     #: Loss recovery of flow 1; flow 2 is NewReno by the paper.
     recovery: str = "sack"
+    #: Controllers of flow 1 that answer every loss as Tahoe does, by one segment and a slow start.
+    without_fast_recovery: tuple[str, ...] = ()
     #: The end of a recovery in NewReno (RFC 6582 section 3.2 step 3): option 2, as in ns-2, or "flight-size".
     newreno_exit: str = "ssthresh"
     initial_window: int = 2
@@ -193,7 +195,8 @@ class VegasLSetup(Choices):
 
     def scenario(self, cc: str, per: float, seed: int, duration_s: float) -> dict[str, Any]:
         """One run: flow 1 is ``cc``, flow 2 NewReno, both starting within the first second."""
-        flows = [self.flow(1, "x", cc, self.recovery), self.flow(2, "newreno", "reno", "newreno")]
+        recovery = "tahoe" if cc in self.without_fast_recovery else self.recovery
+        flows = [self.flow(1, "x", cc, recovery), self.flow(2, "newreno", "reno", "newreno")]
         stations = {name: {"lat": lat, "lon": lon} for name, (lat, lon) in STATIONS.items()}
         title = f"{cc} and NewReno by satellite, packet error rate {per:g}"
         record = {"interval": "1 s", "probes": True}
@@ -255,6 +258,16 @@ VARIANTS = (
     Variant("alpha-kept", "Vegas-A and Vegas-L keep alpha at a timeout",
         BASE.tuned("vegas-a vegas-l", {"alpha_at_timeout": "keep"}), evidence=Origin.PAPER,
         source="figures 1 and 2 change alpha nowhere else"),
+    Variant("vegas-a-tahoe", "Vegas-A answers a loss by one segment and a slow start, as Tahoe",
+        replace(BASE, without_fast_recovery=("vegas-a",)), quick=True,
+        source="neither figure 1 nor figure 2 has an answer to a loss"),
+    Variant("vegas-a-half", "Vegas-A keeps half of the window at a loss, as Linux's Vegas",
+        BASE.tuned("vegas-a", {"at_loss": "half"}), source="neither figure has an answer to a loss"),
+    Variant("both-half", "Vegas-A and Vegas-L keep half of the window at a loss",
+        BASE.tuned("vegas-a vegas-l", {"at_loss": "half"}), source="neither figure has an answer to a loss"),
+    Variant("both-tahoe", "Vegas-A and Vegas-L answer a loss by one segment and a slow start",
+        replace(BASE, without_fast_recovery=("vegas-a", "vegas-l")),
+        source="neither figure has an answer to a loss"),
     Variant("reading-a", "Vegas-L's cases replace Vegas-A's steps (reading A)",
         BASE.tuned("vegas-l", {"reading": "A"}), evidence=Origin.PAPER,
         source="figure 2 to the letter, without figure 1"),
@@ -282,6 +295,11 @@ READINGS = (
         "a path that light can take: both flows by two linked satellites in view of their stations",
         ("two-satellites",), quick=True),
     Reading("defensible", "Diff as in ns-2's Vegas", ("ns2-diff",), quick=True),
+    Reading("two-hops-ns2",
+        "both flows by two hops with a relay station between, which 350 packets at 2.9 Mbit/s imply, and "
+        "Diff as in ns-2's Vegas", ("two-hops", "ns2-diff")),
+    Reading("tahoe", "Vegas-A, whose answer to a loss is not printed, answers as Tahoe", ("vegas-a-tahoe",),
+        quick=True),
     Reading("fitted", "fitted: Diff as in ns-2's Vegas, a buffer of 40 packets", ("ns2-diff", "buffer-40")),
 )  # fmt: skip
 
