@@ -145,11 +145,11 @@ class Controller(ABC):
     "window_validated" happened;
     `on_path_change(flow, change)`: a hint that the path changes hands, given to classes that define it
     unless the flow's `path_hints` says otherwise; `on_rate_change(flow, change)`: a hint that the rate of the
-    path changes, given if the flow's `rate_hints` says so; `on_link_quality(flow, change)`: a hint that the errors
-    of the path change, as `on_path_change` (`quality_hints`); `backoff(flow, why) -> (cwnd, ssthresh)`: what
-    `on_congestion` would do, without doing it; and `probes() -> dict[str, float | None]`: quantities inside
-    it by name, for runs that record them (`Record(probes=True)`); a name ends in its unit, as "base_rtt_s",
-    and None is a value that is not known yet.
+    path changes, given if the flow's `rate_hints` says so; `on_link_quality(flow, change)`: a hint that the
+    errors of the path change, given to classes that define it unless `quality_hints` says otherwise;
+    `backoff(flow, why) -> (cwnd, ssthresh)`: what `on_congestion` would do, without doing it; and
+    `probes() -> dict[str, float | None]`: quantities inside it by name, for runs that record them
+    (`Record(probes=True)`); a name ends in its unit, as "base_rtt_s", and None is a value not known yet.
 
     Args:
         mss: payload bytes of a full segment.
