@@ -16,7 +16,7 @@ from bentpipe.registry import find
 from bentpipe.result import Result
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.execution import run_case
-from bentpipe.sweeps.fingerprint import Fingerprints, code_version
+from bentpipe.sweeps.fingerprint import RowKeys
 from bentpipe.sweeps.lab import Lab
 from bentpipe.terminal.progress import State
 
@@ -116,7 +116,7 @@ class SearchRuns:
     def __init__(self, pair: Pair, lab: Lab, progress: Tell | None = None) -> None:
         self.pair, self._lab, self._tell = pair, lab, progress
         self.runs, self.failed = 0, ""
-        self._code, self._fingerprints = "" if lab.kept is None else code_version(near), Fingerprints()
+        self._keys = RowKeys(near)
         self._own = {**pair.subject.own, **pair.yardstick.own}
         # A trace of another process comes as a frame, which would take longer here than a short run.
         self._far = far if self._own or lab.elsewhere else None
@@ -151,7 +151,7 @@ class SearchRuns:
             cases,
             None if self._far else near,
             far=self._far,
-            key=lambda number: self._fingerprints.case(cases[number], self._code),
+            key=self._keys.of(cases),
         )
         if made.stopped:
             raise KeyboardInterrupt

@@ -19,7 +19,7 @@ from bentpipe.result import flow_frame, link_frame
 from bentpipe.sweeps import vary
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.execution import Executor, Ran
-from bentpipe.sweeps.fingerprint import Fingerprints, code_version
+from bentpipe.sweeps.fingerprint import RowKeys
 from bentpipe.sweeps.kept import Row
 from bentpipe.sweeps.lab import Lab, Made
 from bentpipe.terminal.progress import State
@@ -128,14 +128,11 @@ def run_plan(
         A chapter for each experiment, and whether the user stopped it.
     """
     cases, titles = _Cases(experiments, runs), {one.name: one.title for one in experiments}
-    codes, fingerprints = {}, Fingerprints()
-    if place is not None:
-        own = code_version(_measured)
-        codes = {one.name: own + code_version(one.measure) for one in experiments}
+    keys = {one.name: RowKeys(_measured, one.measure) for one in experiments}
 
     def key(number: int) -> str:
         case = cases[number]
-        return fingerprints.case(case, codes[str(case.keys["experiment"])])
+        return keys[str(case.keys["experiment"])].case(case)
 
     def measure(case: Case, ran: Ran) -> Row:
         planned = runs[ran.number]

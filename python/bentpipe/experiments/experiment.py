@@ -19,7 +19,7 @@ import bentpipe as bp
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.execution import Ran
-from bentpipe.sweeps.fingerprint import Fingerprints, code_version
+from bentpipe.sweeps.fingerprint import RowKeys
 from bentpipe.sweeps.kept import FOLDER, Row
 from bentpipe.sweeps.lab import Lab
 from bentpipe.terminal.progress import State
@@ -106,12 +106,11 @@ class Experiment(ABC):
         work = self.lines.parent
         self.lines.mkdir(parents=True, exist_ok=True)
         cases = self.cases()
-        code, fingerprints = code_version(self.measure), Fingerprints()
         with Lab(work / "runs", workers=workers, progress=progress, fresh=self.fresh) as lab:
             made = lab.rows(
                 cases,
                 self.measure_run,
-                key=lambda number: fingerprints.case(cases[number], code),
+                key=RowKeys(self.measure).of(cases),
                 named=lambda case: f"{self.name}: {_named(case)}",
             )
             if not made.stopped:

@@ -19,7 +19,7 @@ from bentpipe.studies.design import BASE, Size, Variant
 from bentpipe.studies.job import StudyFailed, Tell, row_of
 from bentpipe.studies.judge import RANK, evaluate, judged
 from bentpipe.studies.study import Case, Key, Loaded, Standing, Study, StudyPlan
-from bentpipe.sweeps.fingerprint import Fingerprints, code_version
+from bentpipe.sweeps.fingerprint import RowKeys
 from bentpipe.sweeps.kept import Row
 from bentpipe.sweeps.lab import Lab
 from bentpipe.sweeps.lot import Lot, Then
@@ -71,7 +71,7 @@ class Combinations:
         assert lab.kept is not None
         self._study, self._lab, self._kept, self._progress = study, lab, lab.kept, progress
         self._design = assembly(study).design
-        self._code, self._fingerprints = code_version(study.measure), Fingerprints()
+        self._keys = RowKeys(study.measure)
         self._best = (0, 0)
 
     @property
@@ -147,10 +147,7 @@ class Combinations:
         """Its runs, each with the key of the inputs of its measures: the variant's name is none of them."""
         cases = [replace(case, keep_trace=False) for case in self._design.cases(variant, size, after)]
         plain = ({name: value for name, value in case.keys.items() if name != "variant"} for case in cases)
-        keys = [
-            self._fingerprints.case(replace(case, keys=mine), self._code)
-            for case, mine in zip(cases, plain, strict=True)
-        ]
+        keys = [self._keys.case(replace(case, keys=mine)) for case, mine in zip(cases, plain, strict=True)]
         return list(zip(keys, cases, strict=True))
 
 

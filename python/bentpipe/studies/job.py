@@ -19,7 +19,7 @@ from bentpipe import _core
 from bentpipe.studies.study import Case, Outcome, Study, StudyPlan, StudyResult
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.execution import Executor, Ran, one_line
-from bentpipe.sweeps.fingerprint import Fingerprints, code_version
+from bentpipe.sweeps.fingerprint import RowKeys
 from bentpipe.sweeps.kept import FOLDER, ROWS, TRACES, Kept
 from bentpipe.sweeps.lab import Lab
 from bentpipe.sweeps.lot import Lot, Then
@@ -124,8 +124,7 @@ def _runs(place: Path, plan: StudyPlan) -> Path:
 
 def keys_of(study: Study, cases: Sequence[Case]) -> list[str]:
     """The keys under which the measures of cases are stored."""
-    code, fingerprints = code_version(study.measure), Fingerprints()
-    return [fingerprints.case(case, code) for case in cases]
+    return list(map(RowKeys(study.measure).case, cases))
 
 
 def row_of(case: Case, ran: Ran) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -86,17 +86,34 @@ class Fingerprints:
                 found.update(f"\n{name} {source}".encode())
         return found.hexdigest()[:24]
 
-    def case(self, case: Case, code: str) -> str:
-        """The key of the measures of a run; `code` is the hash of the code that measures it.
 
-        It is "" for a run with a controller whose change could not be noticed.
-        """
+class RowKeys(Fingerprints):
+    """The keys of rows: hashes of the inputs of runs and of the code that measures them.
+
+    Args:
+        measures: the functions that make a row. Their code is read when the first key is asked for.
+    """
+
+    def __init__(self, *measures: Callable[..., Any]) -> None:
+        super().__init__()
+        self._measures = measures
+
+    @cached_property
+    def _code(self) -> str:
+        return "".join(map(code_version, self._measures))
+
+    def of(self, cases: Sequence[Case]) -> Callable[[int], str]:
+        """The keys of cases by their numbers, as a `Lot` asks for them."""
+        return lambda number: self.case(cases[number])
+
+    def case(self, case: Case) -> str:
+        """The key of a run's row; "" for a run with a controller whose change could not be noticed."""
         for name, cls in case.controllers.items():
             if name not in self.controllers:
                 self.controllers[name] = source_hash(cls)
             if not self.controllers[name]:
                 return ""
-        beside = [dict(case.keys), dict(case.settings), case.keep_trace, code]
+        beside = [dict(case.keys), dict(case.settings), case.keep_trace, self._code]
         return run_key(self.point({**case.scenario, "": beside}), case.seed)
 
 
