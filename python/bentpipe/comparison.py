@@ -24,6 +24,9 @@ from bentpipe.runs import run_many
 from bentpipe.scenario import Scenario
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted
+from bentpipe.sweeps.execution import Executor, Ran
+from bentpipe.sweeps.fingerprint import RowKeys
+from bentpipe.sweeps.kept import Row
 from bentpipe.sweeps.lab import Lab
 from bentpipe.sweeps.vary import words
 from bentpipe.terminal.progress import State
@@ -100,6 +103,9 @@ def compare(
     seed: int = 1,
     threads: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    cache: str | Path | None = None,
+    fresh: bool = False,
+    executor: Callable[[], Executor] | None = None,
 ) -> pl.DataFrame:
     """Runs each algorithm alone on the same link and gives one row for each, the fastest group first.
 
@@ -128,6 +134,10 @@ def compare(
         seed: the first seed.
         threads: 0 for one per processor.
         progress: called with the number of runs done and the number of all runs.
+        cache: a folder for the runs. Those that are there are not made again: the same call goes on after a
+            stop, and one for more algorithms or seeds makes the further runs alone.
+        fresh: forget the runs that are there.
+        executor: makes the executor of the runs, in place of this machine.
 
     Returns:
         A frame with the columns label, cc; relay, the algorithm with which the relay sends on (null if
@@ -152,6 +162,7 @@ def compare(
         link, cc, LinkSpec(rate, rtt, ber, per, buffer, timeline), whole=whole, flows=flows, relay=relay,
         duration=duration, seeds=seeds, seed=seed, threads=threads,
         progress=None if progress is None else lambda state: progress(state.done, state.total),
+        cache=cache, fresh=fresh, executor=executor,
     )  # fmt: skip
     for label, error in found.failed.items():
         raise _core.ControllerError(f"{label}: {error}")
@@ -171,12 +182,16 @@ def run_comparison(
     seed: int = 1,
     threads: int = 0,
     progress: Callable[[State], None] | None = None,
+    cache: str | Path | None = None,
+    fresh: bool = False,
+    executor: Callable[[], Executor] | None = None,
     traced: dict[str, Result] | None = None,
 ) -> Comparison:
     """`compare`, with warnings, failures and notes; a controller that fails does not stop the others.
 
     If `traced` is given, the first run of each row is put there under its label (and its relay, if there are
-    several). Its flows and links are recorded `ROWS` times over the run, for `bentpipe.plot.over_path`.
+    several). It is made on this machine, and not kept. Its flows and links are recorded `ROWS` times over
+    the run, for `bentpipe.plot.over_path`.
     """
     if isinstance(cc, str):
         cc = algorithms(cc)
@@ -214,8 +229,9 @@ def run_comparison(
         for one in contenders for on in [bases[rooms.index(one.buffer)]]
     ]  # fmt: skip
     cases = [case for scenario in scenarios for case in _cases(scenario, seeds, seed)]
-    with Lab(workers=threads, progress=progress) as lab:
-        made = lab.rows(cases, lambda _, ran: ran.result)
+    place = None if cache is None else Path(cache)
+    with Lab(place, workers=threads, executor=executor, progress=progress, fresh=fresh) as lab:
+        made = lab.rows(cases, _answer, key=RowKeys(_answer).of(cases))
     results = [made.rows.get(number) for number in range(len(cases))]
     found = _found(contenders, results, flows, seeds, stopped=made.stopped)
     found.notes += _played_in_part(base)
@@ -533,6 +549,11 @@ def _compared(result: Mapping[str, Any], flows: int) -> list[dict[str, Any]]:
 
 def _goodput(result: Mapping[str, Any], flows: int) -> float:
     return math.fsum(f["goodput_bps"] for f in _compared(result, flows))
+
+
+def _answer(_: Case, ran: Ran) -> Row:
+    """The row of a run that is kept: all of its result."""
+    return ran.result
 
 
 def _row(results: Sequence[Mapping[str, Any]], flows: int) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from bentpipe.document.spans import span
 from bentpipe.machine import linux
 from bentpipe.measured.draws import Draw
 from bentpipe.registry import SCENARIOS
+from bentpipe.sweeps.execution import Processes
+from bentpipe.sweeps.lab import Lab
 
 LINK: dict[str, Any] = {"rate": "4 Mbit/s", "rtt": "100 ms"}
 PLAN = "4x3x5s+2"
@@ -270,6 +272,19 @@ def test_the_plan_counts_work_and_not_time(monkeypatch: pytest.MonkeyPatch) -> N
     assert again.to_dict() == first.to_dict()
 
 
+def test_runs_that_are_kept_are_not_made_again_wherever_they_were_made(
+    answer: bp.Advice, tmp_path: Path
+) -> None:
+    def none() -> Processes:
+        raise AssertionError("a run is made again")
+
+    asked: dict[str, Any] = {**LINK, "per": "1e-3", "cc": FEW, "plan": PLAN, "out": tmp_path}
+    for executor in (lambda: Processes(2), none):
+        assert bp.advise(**asked, executor=executor).to_dict() == answer.to_dict()
+    with pytest.raises(AssertionError):
+        bp.advise(**asked, executor=none, fresh=True)
+
+
 def test_nobody_leaves_the_race_on_a_single_seed_and_who_leaves_is_named() -> None:
     """At 2 % of loss BBR has ten times what CUBIC has: those that losses stop leave, after five seeds."""
     names = ["bbr", "htcp", "westwood", "vegas", "veno"]
@@ -375,7 +390,7 @@ def test_the_table_has_the_algorithm_with_the_least_delay_beside_a_reckless_fast
     """A reckless flow's goodput is no reason to call the others slow."""
     question = Question(link="geo", goal="delay")
     asked, _ = question.candidates(())
-    race = Race(question, asked, [], lambda what, done, total: None)
+    race = Race(Lab(), question, asked, [], lambda what, done, total: None)
     usual = {"jain": 1.0, "rtt_min_s": 0.5, "rtt_p50_s": 0.5, "loss": 0.0, "own_loss": 0.0, "resent": 0.0}
     for one in asked:
         goodput, waits, lost = {"vegas": (7.5e6, 0.01, 0.0), "star": (1e7, 0.9, 0.2)}.get(

@@ -4,6 +4,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.comparison import ComparisonStopped, algorithms, run_comparison
+from bentpipe.sweeps.execution import Processes
 
 LINK = bp.Link(rate="2 Mbit/s", delay="100 ms")
 SHORT = {"duration": "10 s"}
@@ -175,6 +176,19 @@ def test_runs_that_were_done_are_kept_when_the_user_stops():
     rows = stopped.value.found.rows
     assert rows and 3 <= sum(row["runs"] for row in rows) < 400
     assert stopped.value.found.stopped
+
+
+def test_runs_that_are_kept_are_not_made_again_wherever_they_were_made(tmp_path):
+    def none():
+        raise AssertionError("a run is made again")
+
+    here = compare_rows(LINK, ["reno", "bbr"], seeds=2, **SHORT)
+    for executor in (lambda: Processes(1), none):
+        kept = compare_rows(LINK, ["reno", "bbr"], seeds=2, cache=tmp_path, executor=executor, **SHORT)
+        assert kept == here
+    for more in ({"seeds": 3}, {"seeds": 2, "fresh": True}):
+        with pytest.raises(AssertionError):
+            compare_rows(LINK, ["reno", "bbr"], cache=tmp_path, executor=none, **more, **SHORT)
 
 
 def test_parameters_may_stand_behind_a_name():

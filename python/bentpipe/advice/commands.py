@@ -10,7 +10,19 @@ import typer
 
 from bentpipe import terminal
 from bentpipe.cli import completion
-from bentpipe.cli.verbs import FirstSeed, Flows, Json, More, Stopped, TimeLine, option, write_and_show
+from bentpipe.cli.verbs import (
+    FirstSeed,
+    Flows,
+    Fresh,
+    Json,
+    More,
+    Ray,
+    Stopped,
+    TimeLine,
+    Workers,
+    option,
+    write_and_show,
+)
 
 Text = str | None
 
@@ -75,18 +87,25 @@ def advise_verb(
     thorough: Annotated[bool, typer.Option("--thorough", help="More seeds, no budget.")] = False,
     plan: Annotated[Text, option("PLAN", "Repeat the plan of an earlier answer exactly.")] = None,
     out: Annotated[
-        Path | None, option("DIR", "Write advice.html and advice.json there.", "--out", "-o")
+        Path | None, option("DIR", "Write advice.html and advice.json there; resume.", "--out", "-o")
     ] = None,
+    fresh: Fresh = False,
+    workers: Workers = 0,
+    ray: Ray = None,
     pdf: Annotated[Path | None, option("FILE", "Write the answer on one page there, as PDF.")] = None,
     paper: Annotated[str, option("NAME", 'Paper of --pdf: "A4" or "letter".')] = "A4",
     json: Json = False,
 ) -> None:
-    """Say which algorithm to use on a link, what each costs, and what is fast and reckless."""
+    """Say which algorithm to use on a link, what each costs, and what is fast and reckless.
+
+    With --out an interrupted race goes on where it was when the same command is given again.
+    """
     begun = time.monotonic()  # before the modules that take long to load
     from bentpipe.advice.job import advise
     from bentpipe.advice.show import show
     from bentpipe.io.files import try_place
     from bentpipe.measured import measured_files
+    from bentpipe.sweeps.ray import on_ray
 
     files = measured_files(measured, more)
     before = ""
@@ -113,7 +132,8 @@ def advise_verb(
             link, scenario=scenario, measured=files, rate=rate, rtt=rtt, per=per, ber=ber,
             buffer=buffer, timeline=timeline, flows=flows, relay=relay, competing=competing or (),
             goal=goal, shared=not not_shared, cc=cc or (), duration=for_, seed=seed, budget=budget,
-            thorough=thorough, plan=plan, progress=bar, begun=begun,
+            thorough=thorough, plan=plan, progress=bar, begun=begun, out=out, fresh=fresh, workers=workers,
+            executor=on_ray(ray),
         )  # fmt: skip
     finally:
         bar.close()
@@ -130,7 +150,8 @@ def advise_verb(
     if pdf is not None and not json:
         terminal.line(f"written to {terminal.plain(str(pdf))}")
     if answer.interrupted:
-        raise Stopped("the answer rests on the runs that were done")
+        rest = "" if out is None else "; the same command goes on from there"
+        raise Stopped(f"the answer rests on the runs that were done{rest}")
 
 
 class Bars:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,9 @@ from bentpipe.comparison import algorithms
 from bentpipe.controller import spelled
 from bentpipe.document.spans import Span, span
 from bentpipe.models import Link
+from bentpipe.sweeps.execution import Executor
+from bentpipe.sweeps.kept import FOLDER
+from bentpipe.sweeps.lab import Lab
 from bentpipe.units import seconds
 
 if TYPE_CHECKING:
@@ -53,6 +56,10 @@ def advise(
     plan: str | None = None,
     progress: Told | None = None,
     begun: float | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    workers: int = 0,
+    executor: Callable[[], Executor] | None = None,
 ) -> Advice:
     """Recommends a congestion control for a link, with evidence.
 
@@ -87,6 +94,11 @@ def advise(
         plan: repeat exactly the plan of an earlier answer, "60x12x60s+5".
         progress: called with the current task, the runs done of it, and all of its runs.
         begun: when the budget began, by `time.monotonic`; by default now.
+        out: a folder whose `.runs` keeps the runs of the race. Those that are there are not made again, so
+            the same call goes on after a stop.
+        fresh: forget the runs that are there.
+        workers: threads, or processes for controllers in Python; 0: one per processor.
+        executor: makes the executor of the race's runs, in place of this machine.
 
     Raises:
         ScenarioError: the link, an algorithm or a value is wrong.
@@ -122,9 +134,13 @@ def advise(
         question, worked = _weighed(question, measured, limit_s, tell, exact=exact)
         asked, left = question.candidates(cc)
         begun = time.monotonic()  # the race has its budget, however long weighing took
-    race = Race(question, asked, left, tell)
     run_s = None if duration is None else seconds(duration, "duration")
-    race.go(given, Budget(None if given or thorough else limit_s, begun), run_s, thorough=thorough)
+    place = None if out is None else Path(out) / FOLDER
+    with Lab(place, workers=workers, executor=executor, fresh=fresh) as lab:
+        race = Race(lab, question, asked, left, tell)
+        race.go(given, Budget(None if given or thorough else limit_s, begun), run_s, thorough=thorough)
+        if not race.interrupted:
+            lab.prune()
     options = {
         "cc": cc, "duration": duration, "measured": measured, "scenario": scenario, "timeline": timeline,
         "link": None if measured else link, "competing": competing, **values,

@@ -17,6 +17,8 @@ from bentpipe.advice.question import GOALS, LONGEST_RTT_S, RIVALS, Candidate, Qu
 from bentpipe.advice.schedule import Budget, Schedule
 from bentpipe.advice.trials import Trials, Wanted
 from bentpipe.machine import linux
+from bentpipe.sweeps.fingerprint import RowKeys
+from bentpipe.sweeps.lab import Lab
 
 Told = Callable[[str, int, int], None]
 """Called with the current task, the runs done of it, and all of its runs."""
@@ -50,7 +52,7 @@ class Race:
     """
 
     def __init__(
-        self, question: Question, asked: Sequence[Candidate], left: Sequence[str], tell: Told
+        self, lab: Lab, question: Question, asked: Sequence[Candidate], left: Sequence[str], tell: Told
     ) -> None:
         self.question = question
         first = {cc: -1 for cc, _ in question.tests} | {"cubic": -3, "reno": -2}
@@ -62,6 +64,7 @@ class Race:
         self.interrupted = False
         self.warnings: list[str] = []
         self._tell = tell
+        self._run = partial(trials.run_all, lab, RowKeys(trials.measured), question)
         self._found: dict[tuple[str, str], list[dict[str, float]]] = {}
 
     def go(
@@ -271,7 +274,7 @@ class Race:
         wanted = [Wanted(one, role, n) for n in range(len(done), seeds)]
         if not wanted:
             return True
-        found, self.interrupted = trials.run_all(self.question, wanted, self.plan.run_s, budget)
+        found, self.interrupted = self._run(wanted, self.plan.run_s, budget)
         for n in wanted:
             if n not in found:
                 return False
@@ -316,8 +319,8 @@ class Race:
         With `needed`, those of the rivals, which come first, are made whatever the time.
         """
         least = len(RIVALS) * len(GOALS[self.question.goal].roles) if partly and needed else 0
-        found, self.interrupted = trials.run_all(
-            self.question, wanted, self.plan.run_s, budget, needed=least, progress=told, warn=self._warned
+        found, self.interrupted = self._run(
+            wanted, self.plan.run_s, budget, needed=least, progress=told, warn=self._warned
         )
         missing = {one.candidate.id for one in wanted if one not in found}
         for one in wanted:

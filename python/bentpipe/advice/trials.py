@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from bentpipe.advice.schedule import Budget
 from bentpipe.result import each_once
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.execution import Ran
+from bentpipe.sweeps.fingerprint import RowKeys
+from bentpipe.sweeps.kept import Row
 from bentpipe.sweeps.lab import Lab
 
 ROLES = ("alone", *RIVALS, "file")
@@ -89,6 +92,8 @@ def comparable(known: Mapping[str, Trials], question: Question) -> dict[str, Tri
 
 
 def run_all(
+    lab: Lab,
+    keys: RowKeys,
     question: Question,
     wanted: Sequence[Wanted],
     run_s: float,
@@ -101,6 +106,8 @@ def run_all(
     """Makes these runs and measures them; also returns whether the user interrupted.
 
     Args:
+        lab: makes the runs, and keeps their rows if it has a place.
+        keys: those of the rows.
         question: the question.
         wanted: the runs.
         run_s: simulated seconds of a run; the file has more if it needs them.
@@ -117,23 +124,29 @@ def run_all(
     try:
         if progress is not None:
             progress(0)
-        with Lab() as lab:
-            for some in lab.each(cases, lambda _, ran: measured(question, wanted[ran.number].role, ran)):
-                for ran in some:
-                    one = wanted[ran.number]
-                    if ran.error is not None:
-                        raise _core.ControllerError(f"{one.candidate.label} failed: {ran.error}")
-                    found[one] = dict(ran.measures)
-                    if warn is not None and (one.candidate.id, one.role, one.n) == ("cubic", "alone", 0):
-                        warn(ran.result["warnings"])
-                    budget.spend(ran.result["packets"])
-                if progress is not None and some:
-                    progress(len(found))
-                if budget.late and all(one in found for one in wanted[:needed]):
-                    break
+        for some in lab.each(cases, partial(_row, question), key=keys.of(cases)):
+            for ran in some:
+                one = wanted[ran.number]
+                if ran.error is not None:
+                    raise _core.ControllerError(f"{one.candidate.label} failed: {ran.error}")
+                found[one] = dict(ran.measures["values"])
+                if warn is not None and (one.candidate.id, one.role, one.n) == ("cubic", "alone", 0):
+                    warn(ran.measures["warnings"])
+                budget.spend(ran.measures["packets"])
+            if progress is not None and some:
+                progress(len(found))
+            if budget.late and all(one in found for one in wanted[:needed]):
+                break
     except KeyboardInterrupt:
         return found, True
     return found, False
+
+
+def _row(question: Question, case: Case, ran: Ran) -> Row:
+    """What is kept of a run: what was measured, its work and its warnings."""
+    result = ran.result
+    values = measured(question, str(case.keys["role"]), ran)
+    return {"values": values, "packets": result["packets"], "warnings": result["warnings"]}
 
 
 def measured(question: Question, role: str, ran: Ran) -> dict[str, float]:
@@ -204,7 +217,11 @@ def _case(question: Question, one: Wanted, run_s: float) -> Case:
             scenario = question.beside(one.candidate, one.role, one.n, run_s)
     keys: dict[str, Key] = {"algorithm": one.candidate.id, "role": one.role}
     controllers: Any = scenario.controllers()
-    return Case(keys, scenario.to_dict(), keep_trace=one.role != "file", controllers=controllers)
+    # What a measure depends on beside the scenario.
+    asked: dict[str, Key] = {"whole": question.whole, "endless": question.endless, **vars(question.payload)}
+    return Case(
+        keys, scenario.to_dict(), keep_trace=one.role != "file", settings=asked, controllers=controllers
+    )
 
 
 def _alone(

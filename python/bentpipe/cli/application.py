@@ -26,10 +26,12 @@ from bentpipe.cli.verbs import (
     Ber,
     FirstSeed,
     Flows,
+    Fresh,
     Json,
     NumbersCommand,
     PcapWhole,
     Per,
+    Ray,
     Rtt,
     RunsCommand,
     Seed,
@@ -414,6 +416,11 @@ def compare_verb(
     seeds: Annotated[int, option("N", "Runs per algorithm.", min=1)] = 5,
     seed: FirstSeed = 1,
     threads: Workers = 0,
+    ray: Ray = None,
+    cache: Annotated[
+        Path | None, option("DIR", "Keep the runs there, and make those alone that are not there.")
+    ] = None,
+    fresh: Fresh = False,
     out: Annotated[
         Path | None,
         option("FILE", "Write the table there: .parquet, .csv, or .tex for LaTeX.", "--out", "-o"),
@@ -431,6 +438,7 @@ def compare_verb(
     from bentpipe.comparison import ComparisonStopped, algorithms, run_comparison
     from bentpipe.document.spans import LinkSpec
     from bentpipe.io.files import TABLES, check_figure, check_kind, try_place
+    from bentpipe.sweeps.ray import on_ray
 
     if out is not None:
         if out.suffix not in TABLES:
@@ -453,7 +461,8 @@ def compare_verb(
             found = run_comparison(
                 given, algorithms(cc), LinkSpec(rate, rtt, ber, per, buffer, timeline),
                 whole=scenario is not None, flows=flows, relay=relay, duration=for_, seeds=seeds,
-                seed=seed, threads=threads, progress=bar.at, traced=traced,
+                seed=seed, threads=threads, progress=bar.at, traced=traced, cache=cache, fresh=fresh,
+                executor=on_ray(ray),
             )  # fmt: skip
     except ComparisonStopped as stop:
         found = stop.found
@@ -496,7 +505,8 @@ def compare_verb(
         if not kept:
             raise KeyboardInterrupt
         done = f"the {kept:,} runs that were done" if kept > 1 else "the one run that was done"
-        raise Stopped(f"the answer has {done}, and no file was written")
+        rest = "" if cache is None else "; the same command goes on from there"
+        raise Stopped(f"the answer has {done}, and no file was written{rest}")
     if found.failed:
         raise typer.Exit(FAILED)
 

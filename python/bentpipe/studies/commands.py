@@ -13,6 +13,7 @@ from bentpipe.cli import completion
 from bentpipe.cli.verbs import FAILED, Json, Ray, Size, Workers, argument, option
 
 app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
+Fresh = Annotated[bool, typer.Option("--fresh", help="Repeat runs that are there already.")]
 SHOWN = 20
 """Rows of an experiment's table that are printed."""
 
@@ -47,7 +48,7 @@ def study_run(
     ] = None,
     workers: Workers = 0,
     ray: Ray = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Repeat runs that are there already.")] = False,
+    fresh: Fresh = False,
     data: Annotated[
         Path | None, option("DIR", "Measured data of others that an experiment needs (docs/starlink.md).")
     ] = None,
@@ -213,6 +214,7 @@ def study_fit(
     minutes: Annotated[float, option("T", "How long, at most.")] = 120.0,
     workers: Workers = 0,
     ray: Ray = None,
+    fresh: Fresh = False,
     out: Annotated[Path | None, option("DIR", "Where to write.", "--out", "-o")] = None,
     keep: Annotated[Path | None, option("DIR", "Write the result there as well, as NAME.json.")] = None,
     json: Json = False,
@@ -235,7 +237,13 @@ def study_fit(
     with terminal.FitBar() as bar:
         limits = fit.Limits(seeds, most, minutes)
         found = fit.fit(
-            studies.get(name), place, limits, workers=workers, progress=bar.at, executor=on_ray(ray)
+            studies.get(name),
+            place,
+            limits,
+            workers=workers,
+            fresh=fresh,
+            progress=bar.at,
+            executor=on_ray(ray),
         )
     files = fit.write(found, place, keep)
     terminal.give(found.as_dict, lambda: show_fit(found, files), json=json)

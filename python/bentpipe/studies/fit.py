@@ -147,13 +147,15 @@ def fit(
     workers: int = 0,
     progress: Callable[[SearchProgress], None] | None = None,
     executor: Callable[[], Executor] | None = None,
+    fresh: bool = False,
 ) -> Fit:
     """Search the choices of a study and confirm the best.
 
     The runs are kept under ``out``: an interrupted search, given again, continues from there. Without a limit
     of time that cuts it short, the result depends neither on that nor on the number of workers.
 
-    ``executor`` makes the executor of the runs, in place of this machine.
+    ``executor`` makes the executor of the runs, in place of this machine; with ``fresh`` those that are there
+    are forgotten.
 
     Raises:
         ValueError: the study has no choices, or the seeds are fewer than two.
@@ -165,7 +167,7 @@ def fit(
     began = time.monotonic()
     design = assembly(study).design
     few, full = design.sizes["quick"].bounded(limits.seeds, seeds=limits.seeds), design.sizes["full"]
-    with Lab(out / FOLDER / "fit", workers=workers, executor=executor) as lab:
+    with Lab(out / FOLDER / "fit", workers=workers, executor=executor, fresh=fresh) as lab:
         tries = Combinations(study, lab, progress)
         whole = sum(1 for _ in design.cases(design.joined(), full))
 

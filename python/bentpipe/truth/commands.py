@@ -16,6 +16,7 @@ from bentpipe.cli.verbs import Json, Stopped, option
 if TYPE_CHECKING:
     from bentpipe.experiments.truth import LinuxTruth, PausedTruth, QuicTruth
 
+Fresh = Annotated[bool, typer.Option("--fresh", help="Make transfers that are in DIR again.")]
 Made = TypeVar("Made", "LinuxTruth", "PausedTruth", "QuicTruth")
 
 app = typer.Typer(
@@ -68,6 +69,7 @@ def kernel_verb(
     ] = None,
     at_once: AtOnce = 12,
     out: Out = None,
+    fresh: Fresh = False,
     json: Json = False,
 ) -> None:
     """Make the same transfers in simulation and with the kernel's TCP, and compare them. Needs root."""
@@ -79,16 +81,18 @@ def kernel_verb(
 
     if paused:
         if full or links or for_ is not None:
-            raise ScenarioError("--paused goes with --quick, --seeds, --only, --at-once and --out alone")
+            raise ScenarioError(
+                "--paused goes with --quick, --seeds, --only, --at-once, --out and --fresh alone"
+            )
         making = PausedTruth.GRIDS["quick" if quick else "full"]
         some = chosen(making(**({} if seeds is None else {"seeds": seeds})), only or [])
-        with made(PausedTruth, out, some, at_once) as (talks, answer):
+        with made(PausedTruth, out, some, at_once, fresh=fresh) as (talks, answer):
             terminal.give(lambda: answer, lambda: show_paused(talks.table, talks.rows), json=json)
         if not talks.rows:
             raise typer.Exit(1)
         return
     cells = chosen(grid(LinuxTruth.GRIDS, seeds, for_, full=full, quick=quick, links=links), only or [])
-    with made(LinuxTruth, out, cells, at_once) as (truth, answer):
+    with made(LinuxTruth, out, cells, at_once, fresh=fresh) as (truth, answer):
         terminal.give(lambda: answer, lambda: show_truth(truth.table, truth.rows), json=json)
     if not truth.rows:
         raise typer.Exit(1)
@@ -105,6 +109,7 @@ def quic_verb(
     cc: Annotated[list[str] | None, option("NAME", "Only this controller. Repeatable.", "--cc")] = None,
     at_once: AtOnce = 6,
     out: Out = None,
+    fresh: Fresh = False,
     json: Json = False,
 ) -> None:
     """Make the same transfers over TCP and over QUIC, each simulated and real. Needs root."""
@@ -125,7 +130,7 @@ def quic_verb(
             terminal.warn([busy])
 
     cells = [cell for cell in cells if not cc or cell.algorithm in cc]
-    with made(QuicTruth, out, cells, at_once) as (truth, answer):
+    with made(QuicTruth, out, cells, at_once, fresh=fresh) as (truth, answer):
         terminal.give(lambda: answer, show, json=json)
 
 
@@ -148,7 +153,7 @@ def grid(
 
 @contextmanager
 def made(
-    kind: type[Made], out: Path | None, cells: Sequence[Any], at_once: int
+    kind: type[Made], out: Path | None, cells: Sequence[Any], at_once: int, *, fresh: bool
 ) -> Iterator[tuple[Made, dict[str, Any]]]:
     """A comparison that has run, and its answer as an object.
 
@@ -165,7 +170,7 @@ def made(
 
     with ExitStack() as held:
         folder = out or Path(held.enter_context(TemporaryDirectory()))
-        truth = kind(folder, cells=cells, at_once=at_once, tell=tell)
+        truth = kind(folder, cells=cells, at_once=at_once, tell=tell, fresh=fresh)
         try:
             with terminal.RunsBar("transfers") as bar:
                 truth.run(progress=bar.at)
