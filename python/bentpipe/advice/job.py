@@ -16,7 +16,7 @@ from bentpipe.advice.schedule import Budget, Schedule
 from bentpipe.advice.verdict import Advice
 from bentpipe.comparison import algorithms
 from bentpipe.controller import spelled
-from bentpipe.document.spans import Span, span
+from bentpipe.document.spans import Span, ranges
 from bentpipe.models import Link
 from bentpipe.sweeps.execution import Executor
 from bentpipe.sweeps.kept import FOLDER
@@ -114,7 +114,7 @@ def advise(
         raise _core.ScenarioError("give thorough or plan, not both")
     given = None if plan is None else schedule.read(plan)
     values = {"rate": rate, "rtt": rtt, "per": per, "ber": ber, "buffer": buffer}
-    spans = {name: span(name, value) for name, value in values.items() if value is not None}
+    spans = ranges(**values)
     tell = progress or (lambda what, done, total: None)
     limit_s = seconds(budget, "budget")
     exact = thorough or plan is not None

@@ -20,7 +20,7 @@ from bentpipe.breaking.search import BATCH, Search
 from bentpipe.breaking.shrink import shrink
 from bentpipe.breaking.trials import Algorithm, Pair, SearchRuns, Tell, traced
 from bentpipe.controller import spelled
-from bentpipe.document.spans import span
+from bentpipe.document.spans import ranges
 from bentpipe.io import files
 from bentpipe.result import Result
 from bentpipe.sweeps.execution import Executor
@@ -233,8 +233,7 @@ def break_(
     if against is None:
         against = FALLBACK if subject.cc == YARDSTICK else YARDSTICK
     pair = Pair(wanted, subject, Algorithm.of(against), profile)
-    given = {"rate": rate, "rtt": rtt, "buffer": buffer}
-    spans = {name: span(name, text) for name, text in given.items() if text is not None}
+    spans = ranges(rate=rate, rtt=rtt, buffer=buffer)
     bounds = Bounds(seconds(duration, "duration"), spans, tuple(without), changes)
     until = None if runs is not None else began + SEARCHING * seconds(budget, "budget")
     space = bounds.variables(two=pair.goal.second != "none", cross=pair.goal.pulses)

@@ -123,6 +123,15 @@ def span(name: str, text: str | float) -> Span:
     return Span(name, low, high, unit)
 
 
+def ranges(**values: str | float | None) -> dict[str, Span]:
+    """The quantities of a link that are there, each as `span` reads it.
+
+    Raises:
+        ScenarioError: one is no value and no range.
+    """
+    return {name: span(name, value) for name, value in values.items() if value is not None}
+
+
 def points(count: int, n: int) -> list[float]:
     """The position of the `n`-th run in each of `count` ranges, 0 to 1: a point of Halton's sequence.
 

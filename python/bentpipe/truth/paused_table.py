@@ -48,11 +48,6 @@ class Position:
         """Whether the repeats of the two worlds do not overlap."""
         return max(self.simulated) < min(self.real) or min(self.simulated) > max(self.real)
 
-    @property
-    def is_exception(self) -> bool:
-        """Whether its error counts and is beyond the bound."""
-        return self.counts and abs(self.error) > WITHIN
-
 
 def simulated(cell: PausedCell, result: bp.Result) -> list[float]:
     """How long each transfer of a simulation took, as many as the real program makes."""
