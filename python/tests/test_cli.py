@@ -48,35 +48,6 @@ def test_version(cli):
     assert (ran.exit_code, ran.stdout) == (0, f"bentpipe {bp.__version__}\n")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["run"],
-        ["compare"],
-        ["study"],
-        ["study", "list"],
-        ["study", "run"],
-        ["study", "fit"],
-        ["cc"],
-        ["cc", "show"],
-        ["queue"],
-        ["queue", "show"],
-        ["doctor"],
-        ["timeline"],
-        ["timeline", "import"],
-        ["timeline", "show"],
-        ["timeline", "join"],
-        ["timeline", "stretch"],
-        ["timeline", "check"],
-        ["plot", "timeline"],
-    ],
-)
-def test_every_verb_has_help(cli, words):
-    ran = cli(*words, "--help")
-    assert ran.exit_code == 0
-    assert "Usage: bentpipe " + " ".join(words) in ran.stdout
-
-
 def verbs_with_options():
     """Each verb, "plot rtt", and the names of each of its options."""
 
@@ -89,10 +60,11 @@ def verbs_with_options():
     return list(walk(typer.main.get_command(application()), ""))
 
 
-@pytest.mark.parametrize("words", ["", "run", "plot rtt", "explore"])
-def test_an_option_without_a_value_is_shown_without_one(cli, words):
-    shown = cli(*words.split(), "--help").stdout
-    assert "--" in shown and "bool" not in shown
+def test_every_verb_has_help_and_an_option_without_a_value_is_shown_without_one(cli):
+    for name, options in verbs_with_options():
+        ran = cli(*name.split(), "--help")
+        assert ran.exit_code == 0 and f"Usage: bentpipe {name}" in ran.stdout
+        assert options and "bool" not in ran.stdout
 
 
 def test_what_a_verb_writes_has_one_option_in_two_lengths():
@@ -239,11 +211,6 @@ def test_an_own_controller_in_a_file_or_an_override_is_run_as_sweep_runs_it(cli,
     assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1) and "did you mean Fixed" in wrong.stderr
 
 
-def test_run_out_can_be_loaded(cli, scenario_file, tmp_path):
-    found = answer(cli("run", scenario_file, "--json", "--out", tmp_path / "r"))
-    assert bp.Result.load(tmp_path / "r").json == found
-
-
 def test_a_stored_result_runs_again(cli, scenario_file, tmp_path):
     first = answer(cli("run", scenario_file, "--seed", 3, "--out", tmp_path / "r", "--json"))
     for again in (tmp_path / "r", tmp_path / "r" / "run.json"):
@@ -288,16 +255,15 @@ def test_packets_go_to_standard_output_and_the_tables_do_not(scenario_file, tmp_
 
 
 @pytest.mark.parametrize("closed", [1, 2])
-@pytest.mark.parametrize("words", [["run", "geo", "--set", "duration=1s"], ["run", "nothing"]])
-def test_a_closed_stream_is_no_crash(words, closed):
-    ran = subprocess.run(
-        ["sh", "-c", f'exec "$@" {closed}>&-', "sh", *COMMAND, *words],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == (2 if "nothing" in words else 0)
+@pytest.mark.parametrize("file", ["geo", "nothing"])
+def test_a_closed_stream_is_no_crash_and_loses_no_file(tmp_path, file, closed):
+    words = [*COMMAND, "run", file, "--set", "duration=1s", "--out", tmp_path / "out"]
+    closing = ["sh", "-c", f'exec "$@" {closed}>&-', "sh"]
+    ran = subprocess.run([*closing, *words], capture_output=True, text=True, check=False)
+    assert ran.returncode == (2 if file == "nothing" else 0)
     assert "Traceback" not in ran.stdout + ran.stderr
+    if file == "geo":
+        assert (closed == 2 or ran.stderr == "") and bp.Result.load(tmp_path / "out").json["flows"]
 
 
 @pytest.mark.parametrize(
@@ -492,20 +458,10 @@ def test_a_relay_of_an_override_that_is_not_understood_names_the_file_and_the_ke
     assert ran.stderr.startswith('bentpipe: scenario geo: flow.0.relay: write "none", "hybla", or "gateway, ')
 
 
-def test_names_of_scenarios_ignore_case(cli):
-    assert cli("run", "GEO", "--set", "duration=1s").exit_code == 0
-
-
 def test_a_title_of_millions_of_characters_is_shortened(cli, scenario_file):
     scenario_file.write_text(scenario_file.read_text().replace("a test", "x" * 5_000_000))
     ran = cli("run", scenario_file, "--set", "duration=1s")
     assert ran.exit_code == 0 and len(ran.stdout) < 5000
-
-
-def test_compare_json(cli, scenario_file):
-    found = answer(cli("compare", "--link", scenario_file, "--cc", "reno, star", "--seeds", 2, "--json"))
-    assert sorted(row["cc"] for row in found["rows"]) == ["reno", "star"]
-    assert all(row["runs"] == 2 for row in found["rows"])
 
 
 @pytest.mark.parametrize("columns", [80, 100])
@@ -587,29 +543,10 @@ def two_studies(monkeypatch):
     from bentpipe.sweeps.engine import Interrupted
 
     calls = []
-    claim = {
-        "id": "A1",
-        "title": "t",
-        "paper": 2.0,
-        "measured": 2.1,
-        "ci95": [2.0, 2.2],
-        "verdict": "reproduced",
-        "note": "n",
-        "headline": 0,
-        "checks": [
-            {
-                "what": "rate",
-                "kind": "number",
-                "paper": 2.0,
-                "measured": 2.1,
-                "ci95": [2.0, 2.2],
-                "n": 3,
-                "unit": "",
-                "holds": True,
-                "counted": True,
-            }
-        ],
-    }
+    numbers = {"paper": 2.0, "measured": 2.1, "ci95": [2.0, 2.2]}
+    check = {"what": "rate", "kind": "number", "n": 3, "unit": "", "holds": True, "counted": True, **numbers}
+    claim = {"id": "A1", "title": "t", "verdict": "reproduced", "note": "n", "headline": 0, **numbers}
+    claim["checks"] = [check]
 
     def run_each(places, mode, progress, *, workers, fresh, executor):
         if workers == 9:
@@ -684,94 +621,79 @@ def test_doctor_finds_that_root_lacks_a_capability(cli, monkeypatch):
 
 
 WRONG = [
-    (["rn"], "run"),
-    (["run"], "FILE"),
-    (["run", "{file}", "--sed", "4"], "--seed"),
-    (["run", "{file}", "--seed", "x"], "--seed"),
-    (["run", "{file}", "--seed", "-1"], "--seed"),
-    (["run", "nothing.toml"], "there is no file 'nothing.toml'\n"),
-    (["run", "{dir}/unknwon.toml"], "/unknown.toml?"),
-    (["run", "{dir}/unknown.tml"], "/unknown.toml?"),
-    (["run", "geo.tml"], "there is no file 'geo.tml'; did you mean geo, which comes with the package?"),
-    (["run", "{file}", "--for", "long"], "duration"),
-    (["run", "{file}", "--cc", "reno,cubic"], "one algorithm is needed here; bentpipe compare takes several"),
-    (["advise", "--rate", "20", "Mbit/s"], "Mbit/s belongs to no option: "),
+    ("rn", "run"),
+    ("run", "FILE"),
+    ("run {file} --sed 4", "--seed"),
+    ("run {file} --seed x", "--seed"),
+    ("run {file} --seed -1", "--seed"),
+    ("run nothing.toml", "there is no file 'nothing.toml'\n"),
+    ("run {dir}/unknwon.toml", "/unknown.toml?"),
+    ("run {dir}/unknown.tml", "/unknown.toml?"),
+    ("run geo.tml", "there is no file 'geo.tml'; did you mean geo, which comes with the package?"),
+    ("run {file} --for long", "duration"),
+    ("run {file} --cc reno,cubic", "one algorithm is needed here; bentpipe compare takes several"),
+    ("advise --rate 20 Mbit/s", "Mbit/s belongs to no option: "),
+    ("compare --cc reno --rate 20 Mbit/s", '; a value with a blank needs quotes: "20 Mbit/s"'),
+    ("run {file} --cc mine.py", "mine.py is a file; name the class in it, too: mine.py:CLASS"),
     (
-        ["compare", "--cc", "reno", "--rate", "20", "Mbit/s"],
-        '; a value with a blank needs quotes: "20 Mbit/s"',
-    ),
-    (["run", "{file}", "--cc", "mine.py"], "mine.py is a file; name the class in it, too: mine.py:CLASS"),
-    (
-        ["emulate", "geo", "ping", "-c", "3", "10.77.0.2"],
+        "emulate geo ping -c 3 10.77.0.2",
         "No such option: -c; options of COMMAND go behind two dashes: -- COMMAND -c",
     ),
-    (
-        ["kernel", "run", "star", "curl", "--fail", "x"],
-        "No such option: --fail; options of COMMAND go behind two dashes",
-    ),
-    (["run", "gео"], "geo"),
-    (["run", "{dir}"], "directory"),
-    (["run", "{binary}"], "binary.toml"),
-    (["run", "{broken}"], "broken.toml:2"),
-    (["run", "{unknown}"], "dely"),
-    (["run", "{file}", "--cc", "renoo"], "did you mean reno"),
-    (["run", "{file}", "--set", "nonsense"], "KEY=VALUE"),
-    (["run", "{file}", "--set", "=3"], "KEY=VALUE"),
-    (["run", "{file}", "--set", "link.sta.rate=1 Mbit/s"], "no link is called 'sta'; did you mean sat?"),
-    (["run", "{file}", "--set", "link.sat.rate=fast"], "link.sat.rate"),
-    (["run", "{file}", "--set", "link.sat.rate="], "link.sat.rate"),
-    (["run", "{file}", "--set", "flow.7.cc=reno"], "flow"),
-    (["run", "{file}", "--set", "flow.0.cc=renoo"], "reno"),
-    (["run", "{file}", "--out", "{dir}"], "not a result directory"),
-    (["run", "{file}", "--cc", "qqqqqq"], "bentpipe cc list has all"),
-    (["run", "{file}", "--set", "record.traces=true"], "records traces, a row every 100 ms"),
-    (["run", "{other}"], "this is no scenario: line 2 and others are not TOML; a scenario has lines such as"),
-    (["emulate", "{other}", "--", "true"], "this is no scenario: line 2"),
-    (["compare", "--scenario", "{other}", "--cc", "reno"], "this is no scenario: line 2"),
-    (["sweep", "{other}", "--out", "{dir}/swept"], "this is no scenario: line 2"),
-    (["scenario", "new", "--from", "{other}"], "this is no scenario: line 2"),
-    (
-        ["run", "{file}", "--cc", "star foo=1"],
-        'star has no parameter "foo"; there are bw_at_timeout',
-    ),
-    (
-        ["run", "{file}", "--cc", "star afer_timeout=lift"],
-        "did you mean after_timeout?; see bentpipe cc show",
-    ),
-    (["run", "{file}", "--cc", "bbr slow_start=search"], "its start is part of its own model"),
-    (["compare", "--link", "leo", "--timeline", "none.csv", "--cc", "reno"], "'none.csv' does not exist"),
-    (
-        ["compare", "--link", "geo", "--cc", "reno", "--figure", "x.svg", "--size", "big"],
-        "no size of a figure",
-    ),
-    (["timeline", "check", "none.csv"], "'none.csv' does not exist"),
-    (["advise", "--measured", "none.json"], "--measured none.json: there is no such file"),
-    (["scenario", "new", "--measured", "none.json"], "--measured none.json: there is no such file"),
-    (["scenario", "new", "--rate", "1 Mbit/s", "--budget", "5 s"], "add --measured FILE"),
-    (["advise", "--rate", "10 Mbit/s"], 'add its rtt, for example "600 ms"'),
-    (["weather", "--at", "Paris"], "say which band"),
-    (["compare", "--cc", "reno"], 'say which link: link ("geo", or a file)'),
-    (["compare", "--link", "geo"], "--cc"),
-    (["compare", "--link", "geo", "--cc", ","], "cc"),
-    (["compare", "--link", "geoo", "--cc", "reno"], "did you mean geo"),
-    (["compare", "--link", "geo", "--cc", "reno,renoo"], "did you mean reno"),
-    (["compare", "--link", "geo", "--cc", "reno", "--rate", "quick"], "rate"),
-    (["compare", "--link", "geo", "--cc", "reno", "--ber", "x"], "--ber"),
-    (["compare", "--link", "geo", "--cc", "reno", "--ber", "7"], "no probability"),
-    (["compare", "--link", "geo", "--cc", "reno", "--per", "1 percent"], 'write 1e-4 or "0.01 %"'),
-    (["compare", "--link", "geo", "--cc", "reno", "--flows", "0"], "--flows"),
-    (["compare", "--link", "geo", "--cc", "reno", "--for", "long"], "duration"),
-    (["compare", "--link", "geo", "--cc", "reno", "--out", "x.xlsx"], ".parquet"),
-    (["cc", "show", "renoo"], "did you mean reno"),
-    (["cc", "shw"], "show"),
-    (["queue", "show", "codl"], "did you mean codel"),
-    (["study", "run", "nothing"], "no study is called"),
-    (["study", "run"], "NAME"),
-    (["study", "run", "all", "--quick", "--full"], "exclude"),
+    ("kernel run star curl --fail x", "No such option: --fail; options of COMMAND go behind two dashes"),
+    ("run gео", "geo"),
+    ("run {dir}", "directory"),
+    ("run {binary}", "binary.toml"),
+    ("run {broken}", "broken.toml:2"),
+    ("run {unknown}", "dely"),
+    ("run {file} --cc renoo", "did you mean reno"),
+    ("run {file} --set nonsense", "KEY=VALUE"),
+    ("run {file} --set =3", "KEY=VALUE"),
+    ("run {file} --set 'link.sta.rate=1 Mbit/s'", "no link is called 'sta'; did you mean sat?"),
+    ("run {file} --set link.sat.rate=fast", "link.sat.rate"),
+    ("run {file} --set link.sat.rate=", "link.sat.rate"),
+    ("run {file} --set flow.7.cc=reno", "flow"),
+    ("run {file} --set flow.0.cc=renoo", "reno"),
+    ("run {file} --out {dir}", "not a result directory"),
+    ("run {file} --cc qqqqqq", "bentpipe cc list has all"),
+    ("run {file} --set record.traces=true", "records traces, a row every 100 ms"),
+    ("run {other}", "this is no scenario: line 2 and others are not TOML; a scenario has lines such as"),
+    ("emulate {other} -- true", "this is no scenario: line 2"),
+    ("compare --scenario {other} --cc reno", "this is no scenario: line 2"),
+    ("sweep {other} --out {dir}/swept", "this is no scenario: line 2"),
+    ("scenario new --from {other}", "this is no scenario: line 2"),
+    ("run {file} --cc 'star foo=1'", 'star has no parameter "foo"; there are bw_at_timeout'),
+    ("run {file} --cc 'star afer_timeout=lift'", "did you mean after_timeout?; see bentpipe cc show"),
+    ("run {file} --cc 'bbr slow_start=search'", "its start is part of its own model"),
+    ("compare --link leo --timeline none.csv --cc reno", "'none.csv' does not exist"),
+    ("compare --link geo --cc reno --figure x.svg --size big", "no size of a figure"),
+    ("timeline check none.csv", "'none.csv' does not exist"),
+    ("advise --measured none.json", "--measured none.json: there is no such file"),
+    ("scenario new --measured none.json", "--measured none.json: there is no such file"),
+    ("scenario new --rate '1 Mbit/s' --budget '5 s'", "add --measured FILE"),
+    ("advise --rate '10 Mbit/s'", 'add its rtt, for example "600 ms"'),
+    ("weather --at Paris", "say which band"),
+    ("compare --cc reno", 'say which link: link ("geo", or a file)'),
+    ("compare --link geo", "--cc"),
+    ("compare --link geo --cc ,", "cc"),
+    ("compare --link geoo --cc reno", "did you mean geo"),
+    ("compare --link geo --cc reno,renoo", "did you mean reno"),
+    ("compare --link geo --cc reno --rate quick", "rate"),
+    ("compare --link geo --cc reno --ber x", "--ber"),
+    ("compare --link geo --cc reno --ber 7", "no probability"),
+    ("compare --link geo --cc reno --per '1 percent'", 'write 1e-4 or "0.01 %"'),
+    ("compare --link geo --cc reno --flows 0", "--flows"),
+    ("compare --link geo --cc reno --for long", "duration"),
+    ("compare --link geo --cc reno --out x.xlsx", ".parquet"),
+    ("cc show renoo", "did you mean reno"),
+    ("cc shw", "show"),
+    ("queue show codl", "did you mean codel"),
+    ("study run nothing", "no study is called"),
+    ("study run", "NAME"),
+    ("study run all --quick --full", "exclude"),
 ]
 
 
-@pytest.mark.parametrize(("words", "said"), WRONG, ids=lambda v: "_".join(v) if isinstance(v, list) else None)
+@pytest.mark.parametrize(("words", "said"), WRONG)
 def test_a_wrong_request_gets_one_line_and_status_2(cli, scenario_file, tmp_path, words, said):
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "other.toml").write_text("# an address book\nAda: 1815\nGrace: 1906\nRadia: 1951\n")
@@ -782,9 +704,8 @@ def test_a_wrong_request_gets_one_line_and_status_2(cli, scenario_file, tmp_path
         "dir": tmp_path,
         **{name: tmp_path / f"{name}.toml" for name in ("binary", "broken", "other", "unknown")},
     }
-    ran = cli(*(word.format(**places) for word in words))
-    assert ran.exit_code == 2
-    assert ran.stdout == ""
+    ran = cli(*(word.format(**places) for word in shlex.split(words)))
+    assert (ran.exit_code, ran.stdout) == (2, "")
     assert ran.stderr.startswith("bentpipe: ") and ran.stderr.count("\n") == 1
     assert said in ran.stderr
     assert "Traceback" not in ran.stderr
@@ -892,15 +813,6 @@ cli.main()
             check=False,
         )
     assert (done.returncode, done.stderr) == (1, f"bentpipe: {tmp_path}/out: No space left on device\n")
-
-
-def test_closed_standard_output_is_silence(scenario_file, tmp_path):
-    command = " ".join(
-        map(shlex.quote, [*COMMAND, "run", str(scenario_file), "--out", str(tmp_path / "out")])
-    )
-    done = subprocess.run(["bash", "-c", f"{command} >&-"], stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert bp.Result.load(tmp_path / "out").json["flows"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "svg", "pdf", "png", "json"])
