@@ -1,9 +1,12 @@
 """The framework of the papers: what is run, how choices are judged, and what is said of them."""
 
 from dataclasses import dataclass
+from importlib import import_module
 
 import polars as pl
+import pytest
 
+from bentpipe import studies
 from bentpipe.studies import design, tables
 from bentpipe.studies.assembly import Explanation
 from bentpipe.studies.claim import number
@@ -14,6 +17,16 @@ from bentpipe.studies.judge import Findings, Sentence, evaluate, judged, sensiti
 @dataclass(frozen=True)
 class Setup(Choices):
     buffer: int = 50
+
+
+@pytest.mark.parametrize("name", studies.PAPERS)
+def test_the_modes_of_a_paper_have_enough_seeds(name):
+    papers = import_module(f"bentpipe.papers.{name.replace('-', '_')}.setup").DESIGN
+    full, quick = papers.plan("full"), papers.plan("quick")
+    assert full.settings["seeds"] >= 10
+    assert 2 <= quick.settings["sensitivity_seeds"] <= quick.settings["seeds"] < full.settings["seeds"]
+    assert len(quick.cases) < len(full.cases) / 2
+    assert len({variant.name for variant in papers.variants}) == len(papers.variants)
 
 
 VARIANTS = (

@@ -6,7 +6,7 @@ import re
 
 import polars as pl
 import pytest
-from repeated import same_again
+from repeated import same_again, small_run
 
 from bentpipe import _core, studies
 from bentpipe.papers.tcp_star import claims, setup
@@ -32,13 +32,6 @@ def test_every_scenario_of_the_full_study_is_correct():
     named = (*setup.VARIANTS, *setup.RTO_VARIANTS, *setup.READINGS)
     assert {k[0] for k in seen} == {"base", *(of.name for of in named)}
     assert len([k for k in seen if k[0] == "base"]) == 4 * 5 + 4 + 4 + 2 + 3 * (2 * 5 + 1) + 3 * 5
-
-
-def test_modes_have_enough_seeds():
-    full, quick = planned("full"), planned("quick")
-    assert full.settings["seeds"] >= 10
-    assert 2 <= quick.settings["seeds"] < full.settings["seeds"]
-    assert len(quick.cases) < len(full.cases) / 2
 
 
 def test_each_variant_changes_something():
@@ -231,14 +224,7 @@ def test_claims_of_parts_that_were_not_run_are_left_out():
 def test_a_small_study_from_end_to_end(tmp_path):
     chosen = tuple(v for v in setup.VARIANTS if v.name in ("min-rto-2s", "no-aen"))
     plan = setup.DESIGN.plan_of("quick", setup.TcpStarSize(2, 2, 8.0), chosen)
-    result = studies.run_plan(studies.get("tcp-star"), plan, tmp_path)
-    assert [c["id"] for c in result.claims] == IDS
-    for row in result.claims:
-        assert row["verdict"] in {"reproduced", "same order", "not reproduced"}
-        assert row["ci95"][0] <= row["measured"] <= row["ci95"][1]
-        assert row["note"]
-    runs = pl.read_parquet(tmp_path / "runs.parquet")
-    assert runs.height == len(plan.cases)
+    result, runs = small_run("tcp-star", plan, tmp_path, IDS, 8)
     assert (runs.filter(pl.col("n") == 1)["x_mbps"]).max() < 9.7
     # An answered probe is no timeout; without AEN, or with a timeout too short for it, there is one at least.
     at = runs.filter((pl.col("part") == "outage") & (pl.col("cc") == "star")).group_by("variant")
@@ -248,6 +234,5 @@ def test_a_small_study_from_end_to_end(tmp_path):
     for number in range(6, 12):
         assert pl.read_parquet(tmp_path / f"figure-{number}.parquet").height > 0
     page = result.page.read_text(encoding="utf-8")
-    assert page.count("data:image/svg+xml") == 8
     assert "nan" not in re.split(r"<h2[^>]*>claims", page.lower())[1].split("data:image")[0]
     assert same_again(studies.get("tcp-star"), plan, runs)
