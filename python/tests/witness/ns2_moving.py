@@ -14,16 +14,13 @@ the end.
 
 from __future__ import annotations
 
-import argparse
 import math
-import statistics
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
-import data_file
+from ns2_means import Found, compared, main, sat
 
 import bentpipe as bp
 from bentpipe import ns2
@@ -97,90 +94,24 @@ class Run:
     queue: float
 
 
-def in_ns2(setup: Setup, start: float, duration: float = DURATION) -> Run:
-    """One run of ns-2."""
-    run = ns2.run(setup.scenario(start, duration), watch=["sat/forward"])
-    link, (flow,) = run.links["sat/forward"], run.flows
-    return Run(flow.delivered * 11680.0 / duration, link.queue_mean_packets)
+def in_ns2(run: ns2.Run) -> Run:
+    """What ns-2 found."""
+    return Run(run.flows[0].delivered * 11680.0 / DURATION, run.links["sat/forward"].queue_mean_packets)
 
 
-def here(setup: Setup, start: float, duration: float = DURATION) -> Run:
-    """One run of Bentpipe."""
-    result = bp.run(setup.scenario(start, duration)).json
-    link = next(x for x in result["links"] if (x["name"], x["direction"]) == ("sat", "forward"))
-    return Run(result["flows"][0]["delivered_bytes"] * 8.0 / duration, link["queue_mean_packets"])
+def here(result: dict[str, Any]) -> Run:
+    """What Bentpipe found."""
+    return Run(result["flows"][0]["delivered_bytes"] * 8.0 / DURATION, sat(result)["queue_mean_packets"])
 
 
-@dataclass(frozen=True)
-class Found:
-    """One quantity, its mean over starts and the standard error in both programs."""
-
-    setup: Setup
-    quantity: str
-    theirs: tuple[float, float]
-    ours: tuple[float, float]
-
-    @property
-    def difference(self) -> float:
-        """Relative difference of the means."""
-        return self.ours[0] / self.theirs[0] - 1.0
-
-    @property
-    def tolerated(self) -> float:
-        """The tolerance, or three standard errors where that is more."""
-        return max(TOLERANCE, 3.0 * math.hypot(self.theirs[1], self.ours[1]) / self.theirs[0])
-
-    @property
-    def agrees(self) -> bool:
-        """Is the difference tolerated?"""
-        return abs(self.difference) <= self.tolerated
-
-    def row(self) -> list[str]:
-        """One row of the data file."""
-        means = [text for mean, error in (self.theirs, self.ours) for text in (f"{mean:.4g}", f"{error:.1g}")]
-        verdict = "agrees" if self.agrees else "differs"
-        difference, tolerated = data_file.percent(self.difference), f"{100.0 * self.tolerated:.0f}"
-        name = f"{self.setup.name}, {self.setup.recovery}"
-        return [name, self.quantity, *means, difference, tolerated, verdict]
-
-
-COLUMNS = """
-setup quantity ns2_mean ns2_standard_error bentpipe_mean bentpipe_standard_error
-difference_percent tolerated_percent verdict
-""".split()
-"""Of the data file. `quantity` says the unit of the four columns behind it."""
-
-
-def compare(setup: Setup, duration: float = DURATION, jobs: int = 2) -> Iterator[Found]:
+def compare(setup: Setup, jobs: int = 2) -> Iterator[Found]:
     """Both programs over all starts."""
-    with ThreadPoolExecutor(jobs) as pool:
-        theirs = list(pool.map(partial(in_ns2, setup, duration=duration), STARTS))
-        ours = list(pool.map(partial(here, setup, duration=duration), STARTS))
-
-    def mean(runs: list[Run], column: str, scale: float) -> tuple[float, float]:
-        values = [getattr(run, column) * scale for run in runs]
-        return statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
-
-    for name, column, scale in [("goodput, Mbit/s", "goodput", 1e-6), ("mean queue, packets", "queue", 1.0)]:
-        yield Found(setup, name, mean(theirs, column, scale), mean(ours, column, scale))
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Prints the rows; 1 if a quantity differs."""
-    parser = argparse.ArgumentParser(description="A link that moves, beside ns-2.")
-    parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
-    given = parser.parse_args(arguments)
-    if not ns2.available():
-        print(ns2.MISSING, file=sys.stderr)
-        return 3
-    print(data_file.line(COLUMNS))
-    bad = 0
-    for setup in SETUPS:
-        for found in compare(setup, jobs=given.jobs):
-            bad += not found.agrees
-            print(data_file.line(found.row()), flush=True)
-    return 1 if bad else 0
+    name = f"{setup.name}, {setup.recovery}"
+    quantities = [("goodput, Mbit/s", "goodput", 1e-6), ("mean queue, packets", "queue", 1.0)]
+    runs = [setup.scenario(start) for start in STARTS]
+    return compared(name, runs, in_ns2, here, quantities, TOLERANCE, jobs)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    title = "A link that moves, beside ns-2."
+    sys.exit(main(title, lambda jobs: (found for setup in SETUPS for found in compare(setup, jobs))))

@@ -10,16 +10,13 @@ prints docs/validation/ns2-queues.csv in two or three minutes.
 
 from __future__ import annotations
 
-import argparse
-import math
-import statistics
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
-import data_file
+from ns2_means import Found, compared, main, sat
 
 import bentpipe as bp
 from bentpipe import ns2
@@ -95,120 +92,37 @@ class Run:
     farthest: float
 
 
-def in_ns2(setup: Setup, seed: int, duration: float = DURATION) -> Run:
-    """One run of ns-2."""
-    run = ns2.run(setup.scenario(seed, duration), watch=["sat/forward"])
+def in_ns2(run: ns2.Run, duration: float) -> Run:
+    """What ns-2 found."""
     link = run.links["sat/forward"]
     goodputs = [flow.delivered * 8000.0 / duration for flow in run.flows]
-    return Run(
-        link.dropped / link.arrived,
-        link.marked / link.arrived,
-        link.queue_mean_packets,
-        sum(goodputs),
-        goodputs[-1],
-    )
+    dropped, marked = link.dropped / link.arrived, link.marked / link.arrived
+    return Run(dropped, marked, link.queue_mean_packets, sum(goodputs), goodputs[-1])
 
 
-def here(setup: Setup, seed: int, duration: float = DURATION) -> Run:
-    """One run of Bentpipe."""
-    result = bp.run(setup.scenario(seed, duration)).json
-    link = next(x for x in result["links"] if (x["name"], x["direction"]) == ("sat", "forward"))
-    arrived = sum(flow["sent_packets"] for flow in result["flows"])
+def here(result: dict[str, Any], duration: float) -> Run:
+    """What Bentpipe found."""
+    link, arrived = sat(result), sum(flow["sent_packets"] for flow in result["flows"])
     goodputs = [flow["delivered_bytes"] * 8.0 / duration for flow in result["flows"]]
-    return Run(
-        link["dropped_queue"] / arrived,
-        link["marked"] / arrived,
-        link["queue_mean_packets"],
-        sum(goodputs),
-        goodputs[-1],
-    )
-
-
-@dataclass(frozen=True)
-class Found:
-    """One quantity, mean and standard error over seeds in both programs."""
-
-    setup: str
-    quantity: str
-    theirs: tuple[float, float]
-    ours: tuple[float, float]
-
-    @property
-    def difference(self) -> float:
-        """Relative difference of the means."""
-        return self.ours[0] / self.theirs[0] - 1.0
-
-    @property
-    def error(self) -> float:
-        """Its standard error."""
-        return math.hypot(self.theirs[1], self.ours[1]) / self.theirs[0]
-
-    @property
-    def tolerated(self) -> float:
-        """The tolerance, or three standard errors where that is more."""
-        return max(TOLERANCE, 3.0 * self.error)
-
-    @property
-    def agrees(self) -> bool:
-        """Is the difference tolerated?"""
-        return abs(self.difference) <= self.tolerated
-
-    def row(self) -> list[str]:
-        """One row of the data file."""
-        means = [text for mean, error in (self.theirs, self.ours) for text in (f"{mean:.4g}", f"{error:.1g}")]
-        return [
-            self.setup,
-            self.quantity,
-            *means,
-            data_file.percent(self.difference),
-            f"{100.0 * self.tolerated:.0f}",
-            "agrees" if self.agrees else "differs",
-        ]
-
-
-COLUMNS = """
-setup quantity ns2_mean ns2_standard_error bentpipe_mean bentpipe_standard_error
-difference_percent tolerated_percent verdict
-""".split()
-"""Of the data file. `quantity` says the unit of the four columns behind it."""
+    dropped, marked = link["dropped_queue"] / arrived, link["marked"] / arrived
+    return Run(dropped, marked, link["queue_mean_packets"], sum(goodputs), goodputs[-1])
 
 
 def compare(setup: Setup, seeds: range, duration: float = DURATION, jobs: int = 2) -> Iterator[Found]:
     """Both programs over `seeds`."""
-    with ThreadPoolExecutor(jobs) as pool:
-        theirs = list(pool.map(partial(in_ns2, setup, duration=duration), seeds))
-        ours = list(pool.map(partial(here, setup, duration=duration), seeds))
-
-    def found(name: str, column: str, scale: float) -> Found:
-        def mean(runs: list[Run]) -> tuple[float, float]:
-            values = [getattr(run, column) * scale for run in runs]
-            return statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
-
-        return Found(setup.name, name, mean(theirs), mean(ours))
-
-    yield found("marked per 1000", "marked", 1e3) if setup.ecn else found("dropped per 1000", "dropped", 1e3)
-    yield found("mean queue, packets", "queue", 1.0)
-    yield found("goodput, Mbit/s", "goodput", 1e-6)
+    quantities = [
+        ("marked per 1000", "marked", 1e3) if setup.ecn else ("dropped per 1000", "dropped", 1e3),
+        ("mean queue, packets", "queue", 1.0),
+        ("goodput, Mbit/s", "goodput", 1e-6),
+    ]
     if setup.mixed:
-        yield found("goodput at 540 ms, Mbit/s", "farthest", 1e-6)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Prints the rows; 1 if a quantity differs."""
-    parser = argparse.ArgumentParser(description="Many flows on one queue beside ns-2.")
-    parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
-    given = parser.parse_args(arguments)
-    if not ns2.available():
-        print(ns2.MISSING, file=sys.stderr)
-        return 3
-    print(data_file.line(COLUMNS))
-    bad = 0
-    for setup in SETUPS:
-        for found in compare(setup, range(1, SEEDS + 1), jobs=given.jobs):
-            bad += not found.agrees
-            print(data_file.line(found.row()), flush=True)
-    return 1 if bad else 0
+        quantities.append(("goodput at 540 ms, Mbit/s", "farthest", 1e-6))
+    runs = [setup.scenario(seed, duration) for seed in seeds]
+    of = (partial(measure, duration=duration) for measure in (in_ns2, here))
+    return compared(setup.name, runs, *of, quantities, TOLERANCE, jobs)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    title, seeds = "Many flows on one queue beside ns-2.", range(1, SEEDS + 1)
+    every = lambda jobs: (found for setup in SETUPS for found in compare(setup, seeds, jobs=jobs))  # noqa: E731
+    sys.exit(main(title, every))
