@@ -115,12 +115,6 @@ def test_every_sentence_of_the_answer_stands_on_runs(answer: bp.Advice) -> None:
     assert shown["advice"][shown["known"] is False].startswith(("Use ", "Keep CUBIC", *BEST_SO_FAR))
 
 
-def test_the_same_plan_gives_the_same_numbers(answer: bp.Advice) -> None:
-    again = bp.advise(**LINK, per=1e-3, cc=FEW, plan=PLAN)
-    assert again.to_dict()["algorithms"] == answer.to_dict()["algorithms"]
-    assert f"--plan {PLAN}" in answer.command
-
-
 def test_page_and_json_are_written(answer: bp.Advice, tmp_path: Path) -> None:
     page = answer.write(tmp_path / "out")
     text = page.read_text()
@@ -194,20 +188,13 @@ def test_one_that_finished_no_file_comes_last() -> None:
     assert ranking.groups(some, "completion") == [["b"], ["a"]]
 
 
-def test_start_up_ends_at_nine_tenths_of_what_comes() -> None:
+def test_start_up_ends_at_nine_tenths_of_what_comes_and_the_long_run_follows() -> None:
     import numpy as np
 
     t = np.arange(0, 20.05, 0.1)
     delivered = np.where(t < 5, 0.0, (t - 5) * 1e6)
     assert startup(t, delivered, 0.5) == pytest.approx(6.0, abs=0.15)
     assert math.isnan(startup(t, np.zeros_like(t), 0.5))
-
-
-def test_the_long_run_is_what_follows_start_up() -> None:
-    import numpy as np
-
-    t = np.arange(0, 20.05, 0.1)
-    delivered = np.where(t < 5, 0.0, (t - 5) * 1e6)
     assert steady_goodput(t, delivered) == pytest.approx(8e6)
     assert steady_goodput(t[:1], delivered[:1]) == 0
 
@@ -278,7 +265,7 @@ def test_runs_that_are_kept_are_not_made_again_wherever_they_were_made(
     def none() -> Processes:
         raise AssertionError("a run is made again")
 
-    asked: dict[str, Any] = {**LINK, "per": "1e-3", "cc": FEW, "plan": PLAN, "out": tmp_path}
+    asked: dict[str, Any] = {**LINK, "per": 1e-3, "cc": FEW, "plan": PLAN, "out": tmp_path}
     for executor in (lambda: Processes(2), none):
         assert bp.advise(**asked, executor=executor).to_dict() == answer.to_dict()
     with pytest.raises(AssertionError):

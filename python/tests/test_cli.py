@@ -623,6 +623,8 @@ def test_doctor_finds_that_root_lacks_a_capability(cli, monkeypatch):
 WRONG = [
     ("rn", "run"),
     ("run", "FILE"),
+    ("run ''", "give a scenario: a file"),
+    ("run /dev/zero", "is no regular file"),
     ("run {file} --sed 4", "--seed"),
     ("run {file} --seed x", "--seed"),
     ("run {file} --seed -1", "--seed"),
