@@ -135,6 +135,16 @@ def transfer(emulation: Emulation, algorithm: str | None) -> Iterator[Transfer]:
         one.close()
 
 
+@contextmanager
+def steered(
+    cc: Any, scenario: dict[str, Any], **options: Any
+) -> Iterator[tuple[Emulation, _core.KernelAgent, Transfer]]:
+    """An emulated link, an agent with this controller, and a connection that it steers."""
+    with Emulation(scenario) as emulation, _core.KernelAgent(cc, name=OWN, **options) as agent:
+        with transfer(emulation, agent.name) as one:
+            yield emulation, agent, one
+
+
 def attached() -> list[dict[str, Any]]:
     """What these tests have attached now."""
     return [one for one in json.loads(_core.kernel_status()) if one["name"].startswith(OWN)]

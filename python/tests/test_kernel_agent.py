@@ -26,6 +26,7 @@ from kernel_link import (
     link,
     nothing_left,
     settled,
+    steered,
     transfer,
     until,
 )
@@ -61,11 +62,7 @@ def test_the_agent_answers_every_report_and_nothing_is_left() -> None:
 
 
 def test_the_kernel_uses_the_window_that_was_ordered() -> None:
-    with (
-        Emulation(link(loss={"kind": "packet-error", "rate": 0.01})) as emulation,
-        _core.KernelAgent(Fixed, name=OWN) as agent,
-        transfer(emulation, agent.name) as one,
-    ):
+    with steered(Fixed, link(loss={"kind": "packet-error", "rate": 0.01})) as (emulation, agent, one):
         one.send(1_000_000)
         until(lambda: flow_of(agent.status())["state"] in ("open", "disorder"), "recovery ended")
         assert one.window() == (17, 9)
@@ -100,11 +97,7 @@ def test_reno_by_the_agent_is_the_kernels_reno() -> None:
 
 @pytest.mark.parametrize("pause_s", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_pause_is_no_silence_of_the_agent(pause_s: int) -> None:
-    with (
-        Emulation(link()) as emulation,
-        _core.KernelAgent("reno", name=OWN) as agent,
-        transfer(emulation, agent.name) as one,
-    ):
+    with steered("reno", link()) as (emulation, agent, one):
         one.send(200_000)
         time.sleep(pause_s)
         one.send(200_000)
@@ -240,11 +233,7 @@ def test_what_found_the_ring_full_is_told_later() -> None:
             Slow.delivered = flow["delivered"]
             time.sleep(0.01)
 
-    with (
-        Emulation(link()) as emulation,
-        _core.KernelAgent(Slow, name=OWN, ring_bytes=4096) as agent,
-        transfer(emulation, agent.name) as one,
-    ):
+    with steered(Slow, link(), ring_bytes=4096) as (emulation, agent, one):
         one.send(1_500_000)
         status = settled(agent)
         assert status["dropped_reports"] > 0

@@ -7,7 +7,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from kernel_link import MARKS, OWN, PATIENCE_S, Fixed, flow_of, link, nothing_left, settled, transfer, until
+from kernel_link import (
+    MARKS,
+    OWN,
+    PATIENCE_S,
+    Fixed,
+    flow_of,
+    link,
+    nothing_left,
+    settled,
+    steered,
+    transfer,
+    until,
+)
 
 from bentpipe import Controller, _core
 from bentpipe.emulation.session import Emulation
@@ -54,11 +66,7 @@ def names(told: type[Told]) -> list[str]:
 
 def test_a_timeout_is_told_and_answered_at_once(told: type[Told]) -> None:
     dark = link(loss={"kind": "outage", "from": "0.6 s", "to": "1.6 s"})
-    with (
-        Emulation(dark) as emulation,
-        _core.KernelAgent(told, name=OWN) as agent,
-        transfer(emulation, agent.name) as one,
-    ):
+    with steered(told, dark) as (emulation, agent, one):
         one.near.sendall(bytes(2_000_000))
         until(lambda: "timeout" in names(told), "the timer expires")
         until(lambda: one.window()[0] == 1 or names(told)[-1] != "timeout", "the window is one segment")
@@ -72,11 +80,7 @@ def test_a_timeout_is_told_and_answered_at_once(told: type[Told]) -> None:
 
 
 def test_a_loss_halves_the_window_before_the_agent_knows(told: type[Told]) -> None:
-    with (
-        Emulation(link(loss={"kind": "packet-error", "rate": 0.003})) as emulation,
-        _core.KernelAgent(told, name=OWN) as agent,
-        transfer(emulation, agent.name) as one,
-    ):
+    with steered(told, link(loss={"kind": "packet-error", "rate": 0.003})) as (emulation, agent, one):
         one.send(2_000_000)
         settled(agent)
         found = names(told)
@@ -128,11 +132,7 @@ def test_a_rate_that_is_ordered_is_kept() -> None:
 
 @pytest.mark.parametrize("paced", ["where the socket is", "always"])
 def test_a_window_is_paced_if_asked(paced: str) -> None:
-    with (
-        Emulation(link()) as emulation,
-        _core.KernelAgent("reno", name=OWN, paced=paced == "always") as agent,
-        transfer(emulation, agent.name) as one,
-    ):
+    with steered("reno", link(), paced=paced == "always") as (emulation, agent, one):
         one.send(500_000)
         flow = until(lambda: idle(agent), "all is acknowledged")
         # As tcp_update_pacing_rate: 120 or 200 % of a window in a round trip, paced or not.
@@ -151,11 +151,7 @@ def idle(agent: _core.KernelAgent) -> dict[str, Any] | None:
 
 
 def test_a_pause_is_told_when_sending_goes_on(told: type[Told]) -> None:
-    with (
-        Emulation(link()) as emulation,
-        _core.KernelAgent(told, name=OWN) as agent,
-        transfer(emulation, agent.name) as one,
-    ):
+    with steered(told, link()) as (emulation, agent, one):
         one.send(20_000)
         assert names(told) == []  # the first segment of a connection follows no pause
         until(lambda: idle(agent), "all is acknowledged")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import socket
 import struct
 import subprocess
@@ -18,22 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kernel_link import MARKS
 
 from bentpipe import _core
 from bentpipe.emulation.session import Emulation
 
-SUPPORT: dict[str, Any] = (
-    json.loads(_core.kernel_support())
-    if hasattr(_core, "kernel_support")
-    else {"supported": False, "reason": "needs Linux"}
-)
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(not SUPPORT["supported"], reason=str(SUPPORT["reason"])),
-    pytest.mark.skipif(
-        not Path("/dev/net/tun").exists(), reason="no /dev/net/tun: the link cannot be emulated"
-    ),
-]
+pytestmark = MARKS
 
 NATIVE = ("a-liad", "hswa", "hybla", "star", "vegas-l")
 BDP = 83
