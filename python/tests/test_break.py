@@ -61,16 +61,6 @@ def test_a_search_finds_a_hilltop_among_numbers_and_choices() -> None:
 
 
 @needs_cmaes
-def test_a_search_climbs_faster_than_chance() -> None:
-    chance = np.random.default_rng(1).random((25 * BATCH, 2))
-    best = max(
-        hill({"x": SPACE[0].at(x), "y": SPACE[1].at(y), "c": "d"})  # type: ignore[union-attr]
-        for x, y in chance
-    )
-    assert climb(25, 1)[0] > best / 2
-
-
-@needs_cmaes
 def test_a_seed_gives_the_same_points_and_another_seed_others() -> None:
     def asked(seed: int) -> list[Point]:
         search, points = Search(SPACE, seed), []

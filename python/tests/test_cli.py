@@ -725,13 +725,14 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-@pytest.mark.parametrize("verb", ["run", "compare"])
+@pytest.mark.parametrize("verb", ["run", "compare", "orbit path"])
 def test_interrupting_a_long_run_ends_it_at_once(scenario_file, verb):
     text = scenario_file.read_text().replace("20 s", "1000000 s").replace("2 Mbit/s", "500 Mbit/s")
     scenario_file.write_text(text.replace("loss =", "# loss ="))
     words = {
         "run": ["run", scenario_file],
         "compare": ["compare", "--link", scenario_file, "--cc", "reno,star"],
+        "orbit path": "orbit path Paris Moscow --shell starlink-s1 --for 720h --step 1s".split(),
     }
     command = [*COMMAND, *words[verb]]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

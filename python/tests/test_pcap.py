@@ -66,7 +66,7 @@ def test_every_link_of_a_chain_is_seen(tmp_path):
     assert sent["delivered_packets"].min() > 300
 
 
-def test_segments_change_nothing_and_add_up():
+def test_segments_change_nothing_add_up_and_are_saved(tmp_path):
     plain = bp.run(scenario())
     traced = bp.run(scenario(record=bp.Record(segments=True)))
     assert without_time(plain) == without_time(traced)
@@ -82,12 +82,7 @@ def test_segments_change_nothing_and_add_up():
         acks = rows.filter(rows["event"] == "ack")
         assert acks["from_bytes"].is_sorted() and acks["from_bytes"].max() <= flow["delivered_bytes"]
     assert traced.segments["t_s"].is_sorted()
-
-
-def test_segments_survive_saving(tmp_path):
-    traced = bp.run(scenario(record=bp.Record(segments=True)))
-    again = bp.Result.load(traced.save(tmp_path / "r"))
-    assert again.segments.equals(traced.segments)
+    assert bp.Result.load(traced.save(tmp_path / "r")).segments.equals(traced.segments)
 
 
 @pytest.mark.parametrize("path", ["/dev/full", "."])
