@@ -248,12 +248,6 @@ def test_a_damaged_file_is_answered_in_one_line_that_names_it(name: str, tmp_pat
     assert str(place) in done.stderr
 
 
-def test_a_file_that_is_not_there_is_named(cli: Any, tmp_path: Path) -> None:
-    done = cli("advise", "--measured", tmp_path / "none.pcap")
-    assert done.exit_code == 2
-    assert done.stderr == f"bentpipe: --measured {tmp_path / 'none.pcap'}: there is no such file\n"
-
-
 def test_a_report_of_iperf3_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     reads, real = [], measured_link.iperf3_report
     monkeypatch.setattr(measured_link, "iperf3_report", lambda path: reads.append(path) or real(path))

@@ -81,12 +81,6 @@ def test_saving_and_loading(traced, tmp_path):
     assert bp.Scenario.from_dict(loaded.scenario).to_dict()["link"]
 
 
-def test_a_saved_run_can_be_repeated_from_its_own_scenario(traced, tmp_path):
-    saved = bp.Result.load(traced.save(tmp_path / "r"))
-    again = bp.run(bp.Scenario.from_dict(saved.scenario))
-    assert again.flows.equals(traced.flows)
-
-
 def test_a_result_is_replaced_as_a_whole(traced, tmp_path):
     where = traced.save(tmp_path / "r")
     link = bp.Link(rate="2 Mbit/s", delay="100 ms")

@@ -17,10 +17,6 @@ def without_time(result):
     return json.dumps({key: value for key, value in result.json.items() if key != "wall_s"})
 
 
-def test_the_same_seed_gives_the_same_bytes():
-    assert without_time(bp.run(scenario())) == without_time(bp.run(scenario()))
-
-
 def test_another_seed_gives_another_run():
     assert without_time(bp.run(scenario())) != without_time(bp.run(scenario(), seed=2))
 
@@ -75,11 +71,6 @@ def test_an_error_in_one_of_many_scenarios_stops_all_before_they_run():
 
 def test_no_scenarios_give_no_results():
     assert bp.run_many([]) == []
-
-
-def test_goodput_is_bounded_by_the_link():
-    result = bp.run(scenario())
-    assert 0 < sum(f["goodput_bps"] for f in result.json["flows"]) < 2e6
 
 
 def test_a_handshake_costs_a_round_trip_and_its_last_segment():

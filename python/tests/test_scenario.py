@@ -50,15 +50,6 @@ def test_overrides(scenario_file):
     assert (loss[0] if isinstance(loss, list) else loss).rate == 0.5
 
 
-@pytest.mark.parametrize("name", sorted(p.stem for p in SCENARIOS.glob("*.toml")))
-def test_every_shipped_scenario_is_correct(name):
-    assert bp.Scenario.load(name).flows
-
-
-def test_there_are_shipped_scenarios():
-    assert {"geo", "leo"} <= {p.stem for p in SCENARIOS.glob("*.toml")}
-
-
 @pytest.mark.parametrize(
     "loss",
     [
@@ -469,11 +460,6 @@ def test_an_attribute_that_is_no_argument_is_refused_with_those_that_are_near(pa
         setattr(which, near + "x", "5 s")
     setattr(which, near, getattr(which, near))
     assert pickle.loads(pickle.dumps(which)) == which
-
-
-def test_a_name_that_the_package_lacks_is_refused_with_those_that_are_near():
-    with pytest.raises(AttributeError, match="no attribute 'Senario'; did you mean Scenario"):
-        bp.Senario  # noqa: B018
 
 
 def test_messages_survive_another_process():
