@@ -32,12 +32,12 @@ def test_every_scenario_of_the_full_study_is_correct():
     whole = 2 + len(setup.READINGS)
     scanned = len(setup.SCAN) * len(setup.PAIRS)
     every = whole * len(setup.PAIRS) * (len(setup.BERS) + len(setup.BETWEEN))
-    assert len(seen) <= 4 + len(setup.BETWEEN) + every + scanned + (len(setup.VARIANTS) - 1) * 4 * len(
-        setup.BERS
-    )
+    assert len(seen) <= 4 * len(setup.APART) + len(setup.BETWEEN) + every + scanned + (
+        len(setup.VARIANTS) - 1
+    ) * 4 * len(setup.BERS)
     assert {key[0] for key in seen} == {
         "base",
-        setup.INCREMENT.name,
+        *setup.APART,
         *(of.name for of in (*setup.VARIANTS, *setup.READINGS, *setup.SCAN)),
     }
 
@@ -293,7 +293,7 @@ def test_values_of_s_are_shown_and_not_counted():
 def test_a_small_study_from_end_to_end(tmp_path):
     plan = setup.DESIGN.plan_of("quick", setup.HswaSize(2, 2), setup.VARIANTS[:2])
     plan = replace(plan, cases=[shorter(case) for case in plan.cases])
-    result, runs = small_run("hswa", plan, tmp_path, [f"H{i}" for i in range(1, 8)], 4)
+    result, runs = small_run("hswa", plan, tmp_path, [f"H{i}" for i in range(1, 9)], 4)
     assert result.claims[6]["verdict"] == "reproduced"
     rate = runs.filter(pl.col("variant") != "increment")["mbps"]
     assert 0 < rate.min() < rate.max() <= 100.5

@@ -23,6 +23,7 @@ from bentpipe.studies.claim import (
     number,
     ratio_at_least,
 )
+from bentpipe.studies.design import where
 from bentpipe.studies.judge import Findings, Reason, Sentence, column
 from bentpipe.studies.page import plain
 from bentpipe.studies.text import Table
@@ -350,5 +351,5 @@ CLAIMS = [
         "it is 0.", _check_h7, _why_h7, fixed=True),
     Sentence("H8", "A = 10 (footnote 1)",
         "a value of 10 for A gives the best performance in the simulated scenarios.", _check_h8, _why_h8,
-        fixed=True),
+        about=where(variant=tuple(f"a-{a:g}" for a in AMPLITUDES)), fixed=True),
 ]  # fmt: skip

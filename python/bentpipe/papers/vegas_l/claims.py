@@ -7,6 +7,7 @@ Vegas-A answers a loss is not printed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import product
 from statistics import fmean
@@ -344,7 +345,7 @@ def _why_v5(found: Findings) -> Reason:
 def slower_share(jain: float) -> float:
     """The throughput of the slower of two flows with this index, as a share of the faster one's."""
     apart = 2 * jain - 1
-    return (1 - (1 - apart**2) ** 0.5) / apart
+    return (1 - math.sqrt(1 - apart**2)) / apart
 
 
 def _why_v6(found: Findings) -> Reason:
