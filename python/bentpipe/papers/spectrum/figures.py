@@ -181,7 +181,7 @@ def throughput(found: Findings, number: int, mbps: float, queue: str) -> Figure:
         seed=setup.TRACE_SEED,
         short=SHORT_S,
         marked="marked" if queue == "red-ecn" else "dropped",
-        seeds=found.plan.settings["load_seeds"],
+        seeds=found.plan.settings["smooth_seeds"],
     )
 
 
@@ -204,7 +204,7 @@ def variation(found: Findings) -> Figure:
         ax.set_ylabel("coeff. of variation")
     draw.legend(fig, Patch(color=COLOURS["tcp"], label="TCP beside it"))
     return WORDS.figure(
-        "figure-14-17-variation", fig, pl.DataFrame(rows), seeds=found.plan.settings["load_seeds"]
+        "figure-14-17-variation", fig, pl.DataFrame(rows), seeds=found.plan.settings["smooth_seeds"]
     )
 
 

@@ -13,6 +13,7 @@ from bentpipe.papers.spectrum.scenarios import (
     BASE,
     CHAIN,
     CHAINS,
+    FAST_MBPS,
     FIVE,
     FRIENDLY,
     LOADS,
@@ -129,6 +130,7 @@ class SpectrumSize(design.Size):
     chain_seeds: int = 24
     #: Figures 8 to 17: runs of many flows, long enough to forget the start, take fewer.
     load_seeds: int = 8
+    smooth_seeds: int = 4
     #: Figure 7: loss rates, and length in round trips.
     loss_rates: tuple[float, ...] = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
     rounds: int = 3000
@@ -140,6 +142,8 @@ class SpectrumSize(design.Size):
     #: Seeds of figures 8 to 17 under each changed choice, which runs every number of flows at 15 Mbit/s.
     few_load_seeds: int = 2
     share_s: float = 400.0
+    #: The same over the faster link, which carries four times as much meanwhile.
+    share_fast_s: float = 160.0
     #: Figures 14 to 17: link rates and length.
     smooth_mbps: tuple[float, ...] = (60.0, 15.0)
     #: The paper draws 250 to 270 s of 500 s; later times cannot change them.
@@ -166,6 +170,7 @@ QUICK = SpectrumSize(
     step_seeds=4,
     chain_seeds=4,
     load_seeds=2,
+    smooth_seeds=2,
     loss_rates=(0.002, 0.01, 0.05, 0.15, 0.3),
     rounds=2000,
     shares=((15.0, (2, 8, 32), 2),),
@@ -196,7 +201,7 @@ def points(of: Replication[SpectrumSetup, SpectrumSize]) -> Iterator[Keys]:
     for mbps, counts, seeds in shares:
         for n, queue in product(counts if of.seed <= seeds else (), QUEUES):
             yield from runs("share", ("simd", "aiad"), queue, mbps=mbps, n=n)
-    for mbps, queue in product(size.smooth_mbps, ("red-ecn", "red")):
+    for mbps, queue in product(size.smooth_mbps if of.seed <= size.smooth_seeds else (), ("red-ecn", "red")):
         yield from runs("smooth", SMOOTH, queue, mbps=mbps, n=16)
     for experiment in STEPS:
         yield from runs(experiment, CHAIN, mbps=choice.step_mbps, n=8, p=size.step_at_s)
@@ -227,7 +232,7 @@ def scenario(
         groups: list[Group] = [("x", cc, 1, {}), ("tcp", "tcp", n - 1, {}), ("other", "tcp", n, joins)]
         return choice.dumbbell(groups, queue, mbps, seed, size.step_at_s + size.step_after_s, "100 ms")
     groups = [("x", cc, n, {}), ("tcp", "tcp", n, {})]
-    share_s = choice.share_s or size.share_s
+    share_s = choice.share_s or (size.share_s if mbps < FAST_MBPS else size.share_fast_s)
     length, every = {
         "share": (share_s, f"{min(20.0, share_s / 2):g} s"),
         "smooth": (size.smooth_s, "200 ms"),
@@ -253,8 +258,8 @@ DESIGN = Design(
     points,
     scenario,
     measure,
-    note="{size.seeds} seeds for every value, but {size.load_seeds}{size.fewer} for figures 8 to 17, "
-    "{size.step_seeds} for figure 18, {size.chain_seeds} for table 6 and {size.sensitivity_seeds} for "
+    note="{size.seeds} seeds for every value, but {size.load_seeds}{size.fewer} for figures 8 to 13, "
+    "{size.smooth_seeds} for figures 14 to 17, {size.step_seeds} for figure 18, {size.chain_seeds} for table 6 and {size.sensitivity_seeds} for "
     "each changed choice. A seed draws when the flows start, their private delays, what the random queues "
     "and links drop.",
     keeps=lambda keys, seed: seed == TRACE_SEED and keys["experiment"] != "friendly",
