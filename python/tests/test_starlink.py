@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import bentpipe as bp
+from bentpipe.experiments.rows import Rows
 from bentpipe.experiments.starlink import capacity, experiment, model, statistics
 from bentpipe.experiments.starlink import measured as data
 from bentpipe.experiments.starlink.experiment import by_setting, put, transfers
@@ -207,11 +208,11 @@ def test_measured_transfers_have_the_capacity_of_their_neighbours(measured) -> N
 
 def simulated(setting: model.SenderSetting) -> experiment.Tests:
     """Two runs of a setting."""
-    cases = setting.cases(range(1, 3))
     rows = [
-        model.Validation(Path()).measure(case, bp.run(bp.Scenario.from_dict(case.scenario))) for case in cases
+        model.Validation(Path()).measure(case, bp.run(bp.Scenario.from_dict(case.scenario)))
+        for case in setting.cases(range(1, 3))
     ]
-    return by_setting(cases, rows)[()]
+    return by_setting(Rows(rows))[()]
 
 
 def test_simulated_tests_are_shares_of_what_udp_would_get() -> None:

@@ -16,16 +16,16 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
 
 import bentpipe as bp
-from bentpipe.experiments.experiment import Experiment, case_of, over_seeds
-from bentpipe.experiments.table import line_colour
+from bentpipe.experiments.experiment import Experiment, case_of, joined
+from bentpipe.experiments.rows import Rows
 from bentpipe.io import files
 from bentpipe.models import KINDS
 from bentpipe.pages.markdown import markdown, rendered, texts
+from bentpipe.pages.page import line_colour
 from bentpipe.plot.looks import UNDATED, on_page
 from bentpipe.registry import find
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
-from bentpipe.sweeps.lab import Lab
 
 PAGE = Path(__file__).with_name("gallery.md")
 
@@ -89,8 +89,6 @@ PANELS = (
 )
 
 
-Found = Mapping[str, Sequence[Row]]
-"""The measures of the panels of each controller."""
 COLUMNS = ("t", "cwnd", "in_flight", "drops", "timeouts")
 """Those over time."""
 
@@ -108,7 +106,7 @@ class Gallery(Experiment):
             for panel in PANELS
         ]
 
-    def measure(self, case: Case, result: bp.Result) -> dict[str, Any]:
+    def measure(self, case: Case, result: bp.Result) -> Row:
         """What is drawn of a run: columns over time, and the numbers printed."""
         trace = result.trace.filter(result.trace["flow"] == "flow")
         link = result.link_trace.filter(result.link_trace["link"] == "sat/forward")
@@ -124,42 +122,35 @@ class Gallery(Experiment):
             "timeout_count": flow["timeouts"],
         }
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+    def write(self, rows: Rows) -> list[Path]:
         """Writes the page and its figures."""
-        found = _found(cases, rows)
         figures = self.out / "gallery"
         figures.mkdir(exist_ok=True)
         for old in figures.glob("*.svg"):
             old.unlink()
         with on_page(LOOK):
-            for cc, panels in found.items():
+            for (cc,), panels in rows.groups("cc").items():
                 save(draw(find(cc), panels), figures / f"{cc}.svg", digest(panels))
-        files.replace_text(self.out / "gallery.md", page(found))
-        return [self.out / "gallery.md"]
+        files.replace_text(self.page, page(rows))
+        return [self.page]
 
     def stale(self) -> list[str]:
         """The parts of the page that do not agree with new runs, one line each."""
         cases = self.cases()
-        with Lab() as lab:
-            made = lab.rows(cases, self.measure_run)
-        found = _found(cases, [made.rows[number] for number in range(len(cases))])
-        wrong, file = [], self.out / "gallery.md"
-        if not file.exists() or file.read_text(encoding="utf-8") != page(found):
+        rows = joined(cases, self.make(cases))
+        wrong = []
+        if not self.page.exists() or self.page.read_text(encoding="utf-8") != page(rows):
             wrong.append("gallery.md does not agree with the runs")
-        for cc, panels in found.items():
+        for (cc,), panels in rows.groups("cc").items():
             file = self.out / "gallery" / f"{cc}.svg"
             if not file.exists():
                 wrong.append(f"gallery/{file.name} is missing")
             elif f"shows {digest(panels)}" not in file.read_text(encoding="utf-8"):
                 wrong.append(f"gallery/{file.name} shows other runs")
-        there = {file.stem: file.name for file in sorted((self.out / "gallery").glob("*"))}
+        figures = sorted((self.out / "gallery").glob("*"))
         return wrong + [
-            f"gallery/{name} is of no controller" for cc, name in there.items() if cc not in found
+            f"gallery/{file.name} is of no controller" for file in figures if not rows.where(cc=file.stem)
         ]
-
-
-def _found(cases: Sequence[Case], rows: Sequence[Row]) -> Found:
-    return {str(cc): panels for (cc,), panels in over_seeds(cases, rows, list, key="panel").items()}
 
 
 def timeouts(scenario: bp.Scenario, total: int) -> list[float]:
@@ -288,13 +279,13 @@ def save(figure: Figure, target: Path, fingerprint: str) -> None:
     target.write_text(re.sub(r"\n +", "\n", text), encoding="utf-8")
 
 
-def page(found: Found) -> str:
+def page(rows: Rows) -> str:
     """The whole page."""
-    rows = []
-    for cc, panels in found.items():
+    body = []
+    for (cc,), panels in rows.groups("cc").items():
         link = f"[{find(cc)['label']}](controllers/{cc}.md)"
         rates = [f"{row['goodput_mbps']:.2f}" for row in panels]
-        rows.append([link, *rates, ", ".join(str(row["timeout_count"]) for row in panels)])
+        body.append([link, *rates, ", ".join(str(row["timeout_count"]) for row in panels)])
     heads = texts(["controller", "no errors, other traffic", "1e-8", "1e-7", "timeouts"])
     return rendered(
         PAGE,
@@ -303,8 +294,8 @@ def page(found: Found) -> str:
         bdp=BDP,
         top=TOP,
         one_in=one_in,
-        table=markdown(heads, rows),
-        entries=[find(cc) for cc in found],
+        table=markdown(heads, body),
+        entries=[find(cc) for (cc,) in rows.groups("cc")],
     )
 
 

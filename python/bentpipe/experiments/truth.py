@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import bentpipe as bp
 from bentpipe import terminal
 from bentpipe.experiments.experiment import Experiment
+from bentpipe.experiments.rows import Rows
 from bentpipe.io.files import replace_text, write_rows
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted
@@ -49,7 +50,7 @@ class Truth(Experiment, Generic[Of]):
 
     Attributes:
         rows: of each cell, once it has run.
-        table: means over the seeds, likewise.
+        means: of the rows over the seeds, likewise.
     """
 
     AT_ONCE: ClassVar[int]
@@ -70,7 +71,7 @@ class Truth(Experiment, Generic[Of]):
         self.cells: Sequence[Of] = cells or self.GRIDS["quick" if quick else "full"]()
         self.at_once, self.tell, self.store = at_once or self.AT_ONCE, tell, TransferStore(out)
         self.rows: list[dict[str, Any]] = []
-        self.table: list[dict[str, Any]] = []
+        self.means: list[dict[str, Any]] = []
 
     def run(self, *, workers: int = 0, progress: Callable[[State], None] | None = None) -> list[Path]:
         """Makes the transfers that the folder lacks, then the simulations; see `Experiment.run`.
@@ -136,14 +137,14 @@ class LinuxTruth(Truth[Cell]):
         """The simulation of each real transfer."""
         return list(map(self.simulation, self.cells))
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:  # noqa: ARG002
+    def write(self, rows: Rows) -> list[Path]:
         """Writes the rows and their means."""
         self.rows = [
             measuring.row(cell, self.store.get(cell), row) for cell, row in zip(self.cells, rows, strict=True)
         ]
-        self.table = comparison.table(self.rows)
+        self.means = comparison.table(self.rows)
         write_rows(self.out / "cells.csv", self.rows)
-        write_rows(self.out / "table.csv", self.table)
+        write_rows(self.out / "table.csv", self.means)
         return [self.out / "table.csv"]
 
 
@@ -172,14 +173,14 @@ class PausedTruth(Truth[PausedCell]):
         """How long each transfer of the simulation took."""
         return {"times": paused_table.simulated(paused.of_dict(dict(case.settings)), result)}
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:  # noqa: ARG002
+    def write(self, rows: Rows) -> list[Path]:
         """Writes the rows, a line for each repeat, and their medians."""
         stored = [json.loads(file.read_text(encoding="utf-8")) for file in self.files()]
         self.rows = [
             paused_table.row(cell, real, row["times"])
             for cell, real, row in zip(self.cells, stored, rows, strict=True)
         ]
-        self.table = paused_table.table(self.rows)
+        self.means = paused_table.table(self.rows)
         write_rows(self.out / "paused.csv", self.rows)
         return [self.out / "paused.csv"]
 
@@ -241,11 +242,13 @@ class QuicTruth(Truth[QuicCell]):
         """TCP's simulation of each cell."""
         return [self.simulation(cell.kernels()[0]) for cell in self.cells]
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:  # noqa: ARG002
+    def write(self, rows: Rows) -> list[Path]:
         """Writes the means over the seeds."""
-        self.rows = [self._row(cell, row) for cell, row in zip(self.cells, rows, strict=True)]
-        self.table = quic_table.over_seeds(self.rows)
-        write_rows(self.out / "quic.csv", self.table)
+        self.rows = [
+            self._row(cell, row) for cell in self.cells for row in rows.where(transfer=cell.kernels()[0].key)
+        ]
+        self.means = quic_table.over_seeds(self.rows)
+        write_rows(self.out / "quic.csv", self.means)
         return [self.out / "quic.csv"]
 
     def _row(self, cell: QuicCell, row: Row) -> dict[str, Any]:

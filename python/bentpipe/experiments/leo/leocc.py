@@ -18,8 +18,9 @@ import polars as pl
 import bentpipe as bp
 from bentpipe import stats
 from bentpipe.controller import named_algorithm
-from bentpipe.experiments.experiment import Experiment, case_of, over_seeds
+from bentpipe.experiments.experiment import Experiment, case_of
 from bentpipe.experiments.leo import measure, page
+from bentpipe.experiments.rows import Rows
 from bentpipe.experiments.starlink.measured import PLACE
 from bentpipe.io.files import stored_rows, write_rows
 from bentpipe.io.toml_tables import beside
@@ -41,6 +42,7 @@ RIVALS = {"bbr3": 0.005, "cubic": 0.002, "copa": 0.002}
 """Other algorithms in the authors' uplink, with the random losses that the authors set for each."""
 
 FIRST = "its authors' uplink"
+MEASURES = ("goodput_bps", "rtt_mean_s", "rtt_p95_s")
 
 Build = Callable[[Any, int, Path], bp.Scenario]
 
@@ -182,27 +184,29 @@ class LeoCC(Experiment):
             for seed in self.seeds(SEEDS)
         ]
 
-    def measure(self, case: Case, result: bp.Result) -> Mapping[str, float]:  # noqa: ARG002
+    def measure(self, case: Case, result: bp.Result) -> Row:  # noqa: ARG002
         """Goodput and round trip."""
         (flow,) = result.json["flows"]
-        return {what: flow[what] for what in ("goodput_bps", "rtt_mean_s", "rtt_p95_s")}
+        return {what: flow[what] for what in MEASURES}
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+    def write(self, rows: Rows) -> list[Path]:
         """Writes the table, in which rows of settings that were not run stay, and the page if it is there."""
-        runs = over_seeds(cases, rows, list)
-        table = [_row(setting, cc, of, runs[setting, "bbr"]) for (setting, cc), of in runs.items()]
+        table = [
+            _row(setting, cc, runs, rows.column("goodput_bps", setting=setting, cc="bbr"))
+            for (setting, cc), runs in rows.groups("setting", "cc").items()
+        ]
         file = self.tables / "leocc.csv"
-        made = {row["setting"] for row in table}
-        write_rows(file, [*table, *(row for row in stored_rows(file) if row["setting"] not in made)])
-        if not self.quick and (self.out / "leo.csv").exists():
-            page.Leo(self.out).write_page()
+        others = [row for row in stored_rows(file) if not rows.where(setting=row["setting"])]
+        write_rows(file, [*table, *others])
+        if not self.quick and (leo := page.Leo(self.out)).table.exists():
+            leo.write_page()
         return [file]
 
 
-def _row(setting: Any, cc: Any, runs: Sequence[Row], base: Sequence[Row]) -> dict[str, Any]:
+def _row(setting: Any, cc: Any, runs: Rows, base: Sequence[float]) -> dict[str, Any]:
     """A row of the table: means over seeds, and the ratio to BBR seed by seed."""
     pairs = zip(runs, base, strict=True)
-    ratio = stats.interval(run["goodput_bps"] / of["goodput_bps"] for run, of in pairs)
-    means = {what: float(np.mean([run[what] for run in runs])) for what in runs[0]}
+    ratio = stats.interval(run["goodput_bps"] / of for run, of in pairs)
+    means = {what: float(np.mean([run[what] for run in runs])) for what in MEASURES}
     compared = {"ratio": ratio.centre, "half": ratio.half_width}
     return {"setting": setting, "cc": cc, "seeds": len(runs), **means, **compared}

@@ -7,16 +7,15 @@ rate, and the rule that builds its link from that.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import polars as pl
 
 import bentpipe as bp
-from bentpipe import measures, stats
+from bentpipe import measures
 from bentpipe.experiments.starlink import measured as starlink
 from bentpipe.units import quantity, seconds
 
@@ -166,8 +165,7 @@ def measured(directory: Path, duration_s: float = 60.0) -> list[MovingPath]:
     return found
 
 
-@dataclass(frozen=True)
-class LeoNumbers:
+class LeoNumbers(TypedDict):
     """The numbers of one run.
 
     Attributes:
@@ -235,9 +233,3 @@ def recovery(path: MovingPath, t: np.ndarray, delivered: np.ndarray) -> list[flo
         back = (grid >= at) & (grid < after - WINDOW_S) & (share >= SHARE * usual)
         found.append(float(grid[back][0] - at) if back.any() else float(after - at))
     return found
-
-
-def mean(rows: Sequence[LeoNumbers], what: str) -> stats.Interval | None:
-    """Mean and interval of a number over seeds; None without a number."""
-    values = [value for row in rows if not math.isnan(value := getattr(row, what))]
-    return stats.interval(values) if values else None

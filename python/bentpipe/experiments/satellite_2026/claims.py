@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from bentpipe.experiments.satellite_2026.measure import GIVEN, PATHS, SAVED, SatelliteNumbers, samples
+from bentpipe.experiments.rows import Rows
+from bentpipe.experiments.satellite_2026.measure import GIVEN, PATHS, SAVED
 from bentpipe.studies.claim import Check, Claim, above, at_least, at_most, number
 
 HYSTART, PLAIN, SEARCH = "cubic slow_start=hystart", "cubic", "cubic slow_start=search"
@@ -15,19 +15,25 @@ CALM, JUDGED, DEEP = "geo", "geo-jitter", "geo-deep"
 LABELS = {path.name: path.label for path in PATHS}
 
 
-def claims(rows: Sequence[SatelliteNumbers]) -> list[Claim]:
+def claims(rows: Rows) -> list[Claim]:
     """The claims about algorithms that were run."""
-    found = {r.cc for r in rows if r.path == JUDGED}
-    judged = []
-    for needed, make in (
-        ((HYSTART, PLAIN), _hystart),
-        ((PLAIN, SEARCH), _search_exits),
-        ((HYSTART, SEARCH), _search_gains),
-        ((HYSTART, RESUME), _resume),
-    ):
-        if found.issuperset(needed) and {r.path for r in rows}.issuperset(LABELS):
-            judged.append(make(_reader(rows)))
-    return judged
+    if not {path for (path,) in rows.groups("path")}.issuperset(LABELS):
+        return []
+    known = {cc for (cc,) in rows.where(path=JUDGED).groups("cc")}
+
+    def read(path: str, cc: str, what: str) -> list[float]:
+        values = rows.where(path=path).values(what, cc=cc)
+        if len(values) < len(rows.where(path=path, cc=cc)):
+            raise ValueError(f"{cc} over {path}: {what} is missing")
+        return [values[seed] for seed in sorted(values)]
+
+    judged = {
+        _hystart: (HYSTART, PLAIN),
+        _search_exits: (PLAIN, SEARCH),
+        _search_gains: (HYSTART, SEARCH),
+        _resume: (HYSTART, RESUME),
+    }
+    return [make(read) for make, needed in judged.items() if known.issuperset(needed)]
 
 
 def _claim(name: str, checks: list[Check]) -> Claim:
@@ -37,16 +43,6 @@ def _claim(name: str, checks: list[Check]) -> Claim:
 
 
 Reader = Callable[[str, str, str], list[float]]
-
-
-def _reader(rows: Sequence[SatelliteNumbers]) -> Reader:
-    def read(path: str, cc: str, what: str) -> list[float]:
-        values = samples(rows, path, cc, what)
-        if any(map(math.isnan, values)):
-            raise ValueError(f"{cc} over {path}: {what} is missing")
-        return values
-
-    return read
 
 
 def _ratio(of: Reader, path: str, what: str, upper: str, lower: str) -> list[float]:

@@ -6,13 +6,14 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypedDict, cast
 
 import numpy as np
 import polars as pl
 
 import bentpipe as bp
 from bentpipe import controller, stats
+from bentpipe.experiments.rows import Rows
 from bentpipe.io.toml_tables import beside
 
 RATE_BPS = 50e6
@@ -114,8 +115,7 @@ PATHS = [
 ]
 
 
-@dataclass(frozen=True)
-class SatelliteNumbers:
+class SatelliteNumbers(TypedDict):
     """The numbers of one algorithm over one path with one seed; NaN where there is none.
 
     Attributes:
@@ -206,16 +206,11 @@ def _row(result: bp.Result, name: str) -> dict[str, Any]:
     return next(flow for flow in result.json["flows"] if flow["name"] == name)
 
 
-def samples(rows: Sequence[SatelliteNumbers], path: str, cc: str, what: str) -> list[float]:
-    """A number of one algorithm over one path, by seed."""
-    own = sorted((r for r in rows if (r.path, r.cc) == (path, cc)), key=lambda r: r.seed)
-    return [getattr(r, what) for r in own]
-
-
-def mean(rows: Sequence[SatelliteNumbers], path: str, cc: str, what: str) -> stats.Interval | None:
+def mean(rows: Rows, path: str, cc: str, what: str) -> stats.Interval | None:
     """Mean and 95 % interval over the seeds; None if any of them has no number."""
-    values = samples(rows, path, cc, what)
-    return stats.interval(values, least=0.0) if values and not any(map(math.isnan, values)) else None
+    values = rows.values(what, path=path, cc=cc).values()
+    whole = len(values) == len(rows.where(path=path, cc=cc))
+    return stats.interval(values, least=0.0) if values and whole else None
 
 
 def exists(cc: str) -> bool:

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 import bentpipe as bp
 from bentpipe.experiments.experiment import case_of
+from bentpipe.experiments.rows import Rows
 from bentpipe.experiments.starlink.experiment import OfStarlink, Tests, by_setting, put, transfers
 from bentpipe.experiments.starlink.measured import (
     DAY,
@@ -39,7 +40,6 @@ from bentpipe.experiments.starlink.measured import (
 from bentpipe.io.toml_tables import beside
 from bentpipe.pages.markdown import markdown, texts
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.kept import Row
 
 SHARES = (10, 25, 50, 75, 90)
 
@@ -91,14 +91,14 @@ class OverCapacity(OfStarlink):
             found.append(case_of({"variant": variant.name, "seed": seed}, run, **settings))
         return found
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+    def write(self, rows: Rows) -> list[Path]:
         """Writes the table of distributions; of a full experiment the figure and the page, too."""
         directory = self.given()
         seen = transfers(directory, DAY, "downlink")
         found = {"measured": TransferSet("measured (BBR)", seen, "settled")}
         found["reported"] = TransferSet("measured (BBR), counts as reported", seen, "reported")
         labels = {variant.name: variant.label for variant in VARIANTS}
-        for (name,), tests in by_setting(cases, rows).items():
+        for (name,), tests in by_setting(rows, "variant").items():
             found[str(name)] = TransferSet(labels[str(name)], tests, "sender")
         table = {name: of.row() for name, of in found.items()}
         if not self.quick:

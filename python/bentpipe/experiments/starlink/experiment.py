@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 import bentpipe as bp
-from bentpipe.experiments.experiment import Experiment, over_seeds
+from bentpipe.experiments.experiment import Experiment
+from bentpipe.experiments.rows import Rows
 from bentpipe.experiments.starlink.measured import (
     MSS,
     QUIET,
@@ -38,14 +39,13 @@ class OfStarlink(Experiment):
     (`measured.of_result`), else empty; `capacity_bps` is what UDP got if the link is not drawn.
     """
 
-    def measure(self, case: Case, result: bp.Result) -> Mapping[str, Any]:
-        """The measures of each flow, by its name.
+    def measure(self, case: Case, result: bp.Result) -> Row:
+        """`flows`: the measures of each flow, by its name.
 
-        Returns:
-            `slots_bps`, goodput of half seconds; `rtt_s`, its median round trip; `again`, segments sent again
-            over segments delivered; over a drawn link `capacity_bps`, what UDP would get in each second. The
-            flow of a counted run also has `reported` and `settled`, each with `again` and `windows` of
-            `Counts`.
+        They are `slots_bps`, goodput of half seconds; `rtt_s`, the median round trip; `again`, segments sent
+        again over segments delivered; over a drawn link `capacity_bps`, what UDP would get in each second.
+        The flow of a counted run also has `reported` and `settled`, each with `again` and `windows` of
+        `Counts`.
         """
         length_s = seconds(str(case.scenario["duration"]), "duration")
         ends = np.arange(0, length_s + SLOT_S / 2, SLOT_S)
@@ -71,7 +71,7 @@ class OfStarlink(Experiment):
         if case.settings["counted"]:
             (only,) = found.values()
             only |= of_result(result, late=case.settings["counted"] == "late").by_way()
-        return found
+        return {"flows": found}
 
 
 def capacity(timeline: Mapping[str, object], seed: int, length_s: float) -> Floats:
@@ -149,9 +149,10 @@ class Tests:
         return float(np.percentile(np.concatenate(self.slots_bps), share)) / 1e6
 
 
-def by_setting(cases: Sequence[Case], rows: Sequence[Row]) -> dict[tuple[Any, ...], Tests]:
+def by_setting(rows: Rows, *keys: str) -> dict[tuple[Any, ...], Tests]:
     """Runs with one flow, those of all seeds together, by the keys of their settings."""
-    return over_seeds(cases, rows, lambda runs: Tests.of([flow for run in runs for flow in run.values()]))
+    runs = ((setting, of.column("flows")) for setting, of in rows.groups(*keys).items())
+    return {setting: Tests.of([flow for run in flows for flow in run.values()]) for setting, flows in runs}
 
 
 def transfers(directory: Path, day: str, way: str) -> Tests:

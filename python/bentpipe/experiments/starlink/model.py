@@ -12,7 +12,8 @@ import polars as pl
 
 import bentpipe as bp
 from bentpipe.controller import named_algorithm
-from bentpipe.experiments.experiment import case_of, over_seeds
+from bentpipe.experiments.experiment import case_of
+from bentpipe.experiments.rows import Rows
 from bentpipe.experiments.starlink import measured as data
 from bentpipe.experiments.starlink.experiment import (
     OfStarlink,
@@ -122,10 +123,10 @@ class Validation(OfStarlink):
                 found += replace(setting, rate=rate).cases(seeds, day=day, setting=name)
         return found
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+    def write(self, rows: Rows) -> list[Path]:
         """Writes both tables."""
         directory = self.given()
-        found = by_setting(cases, rows)
+        found = by_setting(rows, "day", "setting")
         table = validated(directory, found, found["", "uplink"])
         return [*put(self, "starlink_validate", table), *put(self, "starlink_fit", fit(directory))]
 
@@ -238,9 +239,9 @@ class StarlinkRace(OfStarlink):
             for case in setting.cases(self.seeds(RACES), algorithm=name, end=end)
         ]
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+    def write(self, rows: Rows) -> list[Path]:
         """Writes the median goodput over what UDP gets."""
-        found = by_setting(cases, rows)
+        found = by_setting(rows, "algorithm", "end")
         *ends, up = race_settings("")
         table = [["algorithm", *ends, "sent again, D, 2e-5", up]]
         for name in RACED:
@@ -286,9 +287,9 @@ class Both(OfStarlink):
             ).cases(self.seeds(BOTH_TESTS), algorithm=name, end=end, ways=ways)
         ]
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+    def write(self, rows: Rows) -> list[Path]:
         """Writes both tables."""
-        found = over_seeds(cases, rows, list)
+        found = {key: of.column("flows") for key, of in rows.groups("algorithm", "end", "ways").items()}
         files = [self.data / name for name in ("throughput.csv", "iperf.csv")] if self.data else []
         seconds = distributions(found, [file for file in files if file.is_file()])
         return [
