@@ -35,7 +35,7 @@ def test_page_and_table_agree_and_have_every_controller():
 
 
 def test_a_table_that_is_read_and_written_again_has_the_same_bytes(tmp_path):
-    Leo(tmp_path, quick=True).write(Rows(reversed(Leo(DOCS).read())))
+    Leo(tmp_path, quick=True).finish(Rows(reversed(Leo(DOCS).read())))
     assert (tmp_path / "leo.csv").read_bytes() == (DOCS / "leo.csv").read_bytes()
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from bentpipe.evaluation.experiment import ALONE, OWN_KIND, Measured, Numbers, Setting, experiment
+from bentpipe.evaluation.chapter import ALONE, OWN_KIND, Measured, Numbers, Setting, chapter
 from bentpipe.evaluation.network import bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import Bulk, Cbr
@@ -65,7 +65,7 @@ def _harm(row: Mapping[str, Any], alone: Mapping[str, Any]) -> float:
     return 1 - float(row["other_share"] / alone["other_share"]) if alone["other_share"] else math.nan
 
 
-HARM = experiment(
+HARM = chapter(
     "beside-others",
     two_flows,
     _harm_measure,
@@ -99,7 +99,7 @@ def _media_measure(run: Observation) -> Numbers:
     }
 
 
-MEDIA = experiment("real-time", _media_build, _media_measure)
+MEDIA = chapter("real-time", _media_build, _media_measure)
 
 
 # Short and long flows ---------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def _short_measure(run: Observation) -> Measured:
             yield {"size": size}, {"long": math.nan, "done": least if done is None else done}
 
 
-SHORT = experiment("short-flows", _short_build, _short_measure)
+SHORT = chapter("short-flows", _short_build, _short_measure)
 
 MIXED = (HARM, SHORT, MEDIA)
 """These experiments, in the order of their chapters."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from bentpipe.evaluation.experiment import ALONE, OWN_KIND, Numbers, Setting, experiment
+from bentpipe.evaluation.chapter import ALONE, OWN_KIND, Numbers, Setting, chapter
 from bentpipe.evaluation.mixed import RATE, RTT, shares, two_flows
 from bentpipe.evaluation.network import bdp_packets, drop_tail, flow, link, out_of_step, scenario
 from bentpipe.evaluation.observation import Observation
@@ -31,7 +31,7 @@ def _shared_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return two_flows({**s, "rtt": RTT}, cc, seed, subflow=more or None)
 
 
-SHARED = experiment(
+SHARED = chapter(
     "shared-bottleneck",
     _shared_build,
     shares,
@@ -90,7 +90,7 @@ def _failover_measure(run: Observation) -> Numbers:
     }
 
 
-FAILOVER = experiment(
+FAILOVER = chapter(
     "failover",
     _failover_build,
     _failover_measure,

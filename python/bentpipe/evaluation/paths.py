@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bentpipe.document.source import Source
-from bentpipe.evaluation.experiment import Measured, Numbers, Setting, experiment
+from bentpipe.evaluation.chapter import Measured, Numbers, Setting, chapter
 from bentpipe.evaluation.network import RECORD, bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import (
@@ -69,7 +69,7 @@ def _aqm_measure(run: Observation) -> Numbers:
     }
 
 
-AQM = experiment("queues", _aqm_build, _aqm_measure)
+AQM = chapter("queues", _aqm_build, _aqm_measure)
 
 
 # Losses of the channel --------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def _radio_measure(run: Observation) -> Numbers:
     }
 
 
-RADIO = experiment("random-loss", _radio_build, _radio_measure)
+RADIO = chapter("random-loss", _radio_build, _radio_measure)
 
 
 # A delay that varies ----------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def _delay_measure(run: Observation) -> Numbers:
     }
 
 
-DELAY = experiment("varying-delay", _delay_build, _delay_measure)
+DELAY = chapter("varying-delay", _delay_build, _delay_measure)
 
 
 # A path that changes at once --------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def _change_measure(run: Observation) -> Measured:
     )
 
 
-CHANGE = experiment("path-change", _change_build, _change_measure, course=lambda run: run.mbits())
+CHANGE = chapter("path-change", _change_build, _change_measure, course=lambda run: run.mbits())
 
 
 # Reordering -------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def _reorder_measure(run: Observation) -> Numbers:
     }
 
 
-REORDER = experiment("reordering", _reorder_build, _reorder_measure)
+REORDER = chapter("reordering", _reorder_build, _reorder_measure)
 
 
 PATHS = (RADIO, DELAY, CHANGE, REORDER)
@@ -270,7 +270,7 @@ def _satellite_measure(run: Observation) -> Measured:
     )
 
 
-SATELLITE = experiment(
+SATELLITE = chapter(
     "satellite",
     _satellite_build,
     _satellite_measure,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, terminal
+from bentpipe.evaluation.chapter import Chapter
 from bentpipe.evaluation.criteria import TITLES
 from bentpipe.evaluation.figures import draw
 from bentpipe.io.files import Kind, check_kind, replace_frame, replace_text, try_place
@@ -17,7 +18,6 @@ from bentpipe.pages import Badge, Heading, Hyperlink, Page, Prose, Tone, check_p
 
 if TYPE_CHECKING:
     from bentpipe.evaluation.assessment import Evaluation
-    from bentpipe.evaluation.chapter import Chapter
 
 TONES: Mapping[str, Tone] = {
     "does not meet": "bad",
@@ -51,12 +51,12 @@ def build(evaluation: Evaluation) -> Page:
     failed = sum(len(chapter.failed) for chapter in evaluation.chapters)
     if failed:
         page.banner(Badge(f"{failed:,} runs failed", "bad"), " and are in no number; the chapters name them.")
-    places = {chapter.experiment.name: f"e-{chapter.experiment.name}" for chapter in evaluation.chapters}
+    places = {chapter.name: f"e-{chapter.name}" for chapter in evaluation.chapters}
     _verdicts(page, evaluation)
     _answers(page, evaluation, places)
     _left(page, evaluation)
     for chapter in evaluation.chapters:
-        _chapter(page, evaluation, chapter, places[chapter.experiment.name])
+        _chapter(page, evaluation, chapter, places[chapter.name])
     return page
 
 
@@ -128,11 +128,10 @@ def _left(page: Page, evaluation: Evaluation) -> None:
 
 def _chapter(page: Page, evaluation: Evaluation, chapter: Chapter, place: str) -> None:
     """An experiment: its question, its method, and its figures."""
-    experiment = chapter.experiment
-    page.section(experiment.title, [experiment.question, experiment.setup], id=place, folds=True)
-    page.paragraphs(f"Made for: {experiment.source}.", small=True)
-    if experiment.deviation:
-        page.paragraphs(f"How it differs: {experiment.deviation}", small=True)
+    page.section(chapter.title, [chapter.question, chapter.setup], id=place, folds=True)
+    page.paragraphs(f"Made for: {chapter.source}.", small=True)
+    if chapter.deviation:
+        page.paragraphs(f"How it differs: {chapter.deviation}", small=True)
     if chapter.missing:
         page.paragraphs(f"{chapter.missing} runs are missing: the evaluation was stopped.", small=True)
     for label, setting, error in chapter.failed[:3]:
@@ -140,7 +139,7 @@ def _chapter(page: Page, evaluation: Evaluation, chapter: Chapter, place: str) -
     if not chapter.rows:
         page.paragraphs("There are no numbers.")
         return
-    for chart in experiment.charts:
+    for chart in chapter.charts:
         draw(page, evaluation, chapter, chart)
 
 
@@ -237,9 +236,7 @@ def show(evaluation: Evaluation) -> None:
         if chapter.failed:
             label, setting, error = chapter.failed[0]
             many = len(chapter.failed)
-            terminal.error(
-                f"{chapter.experiment.name}: {many} runs failed, first {label} ({setting}): {error}"
-            )
+            terminal.error(f"{chapter.name}: {many} runs failed, first {label} ({setting}): {error}")
 
 
 def _place(answer: dict[str, Any]) -> str:

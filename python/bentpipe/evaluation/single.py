@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bentpipe.evaluation.experiment import Numbers, Setting, experiment
+from bentpipe.evaluation.chapter import Numbers, Setting, chapter
 from bentpipe.evaluation.network import bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import Outage, PacketError
@@ -36,7 +36,7 @@ def _alone(run: Observation) -> Numbers:
     }
 
 
-RANGE = experiment("range", _range_build, _alone)
+RANGE = chapter("range", _range_build, _alone)
 
 
 # Many flows -------------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def _many_measure(run: Observation) -> Numbers:
     }
 
 
-MANY = experiment("many-flows", _many_build, _many_measure)
+MANY = chapter("many-flows", _many_build, _many_measure)
 
 
 # Heavy loss -------------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ def _backoff_measure(run: Observation) -> Numbers:
     }
 
 
-BACKOFF = experiment("heavy-loss", _backoff_build, _backoff_measure)
+BACKOFF = chapter("heavy-loss", _backoff_build, _backoff_measure)
 
 
 # Buffers ----------------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def _buffer_build(s: Setting, cc: Any, seed: int) -> Scenario:
     return bottleneck(link(RATE, RTT, queue), [flows], 40, seed)
 
 
-BUFFERS = experiment("buffers", _buffer_build, _alone)
+BUFFERS = chapter("buffers", _buffer_build, _alone)
 
 
 # Silence ----------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def _silence_measure(run: Observation) -> Numbers:
     }
 
 
-SILENT = experiment("silence", _silence_build, _silence_measure, course=lambda run: run.mbits())
+SILENT = chapter("silence", _silence_build, _silence_measure, course=lambda run: run.mbits())
 
 
 # A newcomer -------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def _newcomer_measure(run: Observation) -> Numbers:
     }
 
 
-NEWCOMER = experiment("newcomer", _newcomer_build, _newcomer_measure, course=lambda run: run.mbits(over=2.0))
+NEWCOMER = chapter("newcomer", _newcomer_build, _newcomer_measure, course=lambda run: run.mbits(over=2.0))
 
 
 SINGLE = (RANGE, MANY, BUFFERS, BACKOFF, SILENT, NEWCOMER)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bentpipe.evaluation.experiment import Extent, Numbers, Setting, experiment
+from bentpipe.evaluation.chapter import Extent, Numbers, Setting, chapter
 from bentpipe.evaluation.network import (
     bdp_packets,
     bottleneck,
@@ -70,7 +70,7 @@ def _aggregate(run: Observation) -> Numbers:
     }
 
 
-BASIC = experiment("basic-scenarios", _basic_build, _aggregate, settings=_basic_settings)
+BASIC = chapter("basic-scenarios", _basic_build, _aggregate, settings=_basic_settings)
 
 
 # Delay and throughput ---------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def _trade_measure(run: Observation) -> Numbers:
     return {**_aggregate(run), "throughput": run.link()["utilisation"] * float(run.setting["rate"]) * 1e6}
 
 
-TRADE = experiment("delay-throughput", _trade_build, _trade_measure)
+TRADE = chapter("delay-throughput", _trade_build, _trade_measure)
 
 
 # Ramp-up ----------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def _ramp_measure(run: Observation) -> Numbers:
     return {"done": run.seconds - RAMP_S if done is None else done}
 
 
-RAMP = experiment("ramp-up", _ramp_build, _ramp_measure)
+RAMP = chapter("ramp-up", _ramp_build, _ramp_measure)
 
 
 # Transients -------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def _flood_measure(run: Observation) -> Numbers:
     return numbers
 
 
-FLOOD = experiment("transients", _flood_build, _flood_measure, course=lambda run: run.mbits())
+FLOOD = chapter("transients", _flood_build, _flood_measure, course=lambda run: run.mbits())
 
 
 # Fairness by round-trip time --------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def _pair_measure(run: Observation) -> Numbers:
     return {"ratio": test / other if other else math.nan, "drops": run.drops()}
 
 
-PAIR = experiment("round-trips", _pair_build, _pair_measure)
+PAIR = chapter("round-trips", _pair_build, _pair_measure)
 
 
 # Several bottlenecks ----------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def _lot_measure(run: Observation) -> Numbers:
     return {"ratio": single / through if through else math.nan, "drops": drops}
 
 
-PARKING_LOT = experiment("parking-lot", _lot_build, _lot_measure)
+PARKING_LOT = chapter("parking-lot", _lot_build, _lot_measure)
 
 
 SUITE = (BASIC, TRADE, RAMP, FLOOD, PAIR, PARKING_LOT)

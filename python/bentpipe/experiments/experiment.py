@@ -67,8 +67,8 @@ class Experiment(ABC):
         """
 
     @abstractmethod
-    def measure(self, case: Case, result: bp.Result) -> Row:
-        """The measures of a run: text, numbers, and lists and objects of them."""
+    def measure(self, case: Case, result: Any) -> Row:
+        """The measures of a run, whose result is as `observed` gives it: text, numbers, lists, objects."""
 
     def text(self, rows: Rows) -> str:  # noqa: ARG002
         """The page of the table."""
@@ -82,7 +82,7 @@ class Experiment(ABC):
         """The rows of the table."""
         return Rows(stored_rows(self.table) if self.row else ())
 
-    def write(self, rows: Rows) -> list[Path]:
+    def finish(self, rows: Rows) -> list[Path]:
         """Writes what was measured, in the order of the cases; returns the files that a reader wants first.
 
         A full experiment has a page and figures, too.
@@ -155,7 +155,7 @@ class Experiment(ABC):
         if made.failed:
             number, error = next(iter(made.failed.items()))
             raise RuntimeError(f"{_named(cases[number])}: {error}")
-        written = self.write(Rows([*there, *joined(cases, made)]))
+        written = self.finish(Rows([*there, *joined(cases, made)]))
         shutil.rmtree(work)
         with suppress(OSError):  # another experiment has runs there
             work.parent.rmdir()
@@ -167,7 +167,7 @@ class Experiment(ABC):
         with Lab(place, **lab) as laboratory:
             made = laboratory.rows(
                 cases,
-                self.measure_run,
+                lambda case, ran: self.measure(case, self.observed(case, ran)),
                 key=lambda number: fingerprints.case(cases[number], code(self.measured_by(cases[number]))),
                 named=self.named,
             )
@@ -175,10 +175,10 @@ class Experiment(ABC):
                 laboratory.prune()
         return made
 
-    def measure_run(self, case: Case, ran: Ran) -> Row:
-        """`measure`, as a laboratory calls it."""
+    def observed(self, case: Case, ran: Ran) -> Any:  # noqa: ARG002
+        """The result of a run."""
         assert ran.raw is not None, "registered controllers run in this process"
-        return self.measure(case, bp.Result(ran.raw))
+        return bp.Result(ran.raw)
 
     def measured_by(self, case: Case) -> Callable[..., Any]:  # noqa: ARG002
         """The function in whose module the measures of a run are."""

@@ -122,7 +122,7 @@ class Gallery(Experiment):
             "timeout_count": flow["timeouts"],
         }
 
-    def write(self, rows: Rows) -> list[Path]:
+    def finish(self, rows: Rows) -> list[Path]:
         """Writes the page and its figures."""
         figures = self.out / "gallery"
         figures.mkdir(exist_ok=True)

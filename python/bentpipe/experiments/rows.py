@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bentpipe import stats
-from bentpipe.sweeps.kept import Row
+
+Row = dict[str, Any]
 
 
 class Rows(Sequence[Row]):

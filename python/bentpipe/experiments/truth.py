@@ -137,7 +137,7 @@ class LinuxTruth(Truth[Cell]):
         """The simulation of each real transfer."""
         return list(map(self.simulation, self.cells))
 
-    def write(self, rows: Rows) -> list[Path]:
+    def finish(self, rows: Rows) -> list[Path]:
         """Writes the rows and their means."""
         self.rows = [
             measuring.row(cell, self.store.get(cell), row) for cell, row in zip(self.cells, rows, strict=True)
@@ -173,7 +173,7 @@ class PausedTruth(Truth[PausedCell]):
         """How long each transfer of the simulation took."""
         return {"times": paused_table.simulated(paused.of_dict(dict(case.settings)), result)}
 
-    def write(self, rows: Rows) -> list[Path]:
+    def finish(self, rows: Rows) -> list[Path]:
         """Writes the rows, a line for each repeat, and their medians."""
         stored = [json.loads(file.read_text(encoding="utf-8")) for file in self.files()]
         self.rows = [
@@ -242,7 +242,7 @@ class QuicTruth(Truth[QuicCell]):
         """TCP's simulation of each cell."""
         return [self.simulation(cell.kernels()[0]) for cell in self.cells]
 
-    def write(self, rows: Rows) -> list[Path]:
+    def finish(self, rows: Rows) -> list[Path]:
         """Writes the means over the seeds."""
         self.rows = [
             self._row(cell, row) for cell in self.cells for row in rows.where(transfer=cell.kernels()[0].key)

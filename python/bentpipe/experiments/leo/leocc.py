@@ -189,7 +189,7 @@ class LeoCC(Experiment):
         (flow,) = result.json["flows"]
         return {what: flow[what] for what in MEASURES}
 
-    def write(self, rows: Rows) -> list[Path]:
+    def finish(self, rows: Rows) -> list[Path]:
         """Writes the table, in which rows of settings that were not run stay, and the page if it is there."""
         table = [
             _row(setting, cc, runs, rows.column("goodput_bps", setting=setting, cc="bbr"))

@@ -91,7 +91,7 @@ class OverCapacity(OfStarlink):
             found.append(case_of({"variant": variant.name, "seed": seed}, run, **settings))
         return found
 
-    def write(self, rows: Rows) -> list[Path]:
+    def finish(self, rows: Rows) -> list[Path]:
         """Writes the table of distributions; of a full experiment the figure and the page, too."""
         directory = self.given()
         seen = transfers(directory, DAY, "downlink")

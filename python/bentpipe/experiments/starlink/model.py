@@ -123,7 +123,7 @@ class Validation(OfStarlink):
                 found += replace(setting, rate=rate).cases(seeds, day=day, setting=name)
         return found
 
-    def write(self, rows: Rows) -> list[Path]:
+    def finish(self, rows: Rows) -> list[Path]:
         """Writes both tables."""
         directory = self.given()
         found = by_setting(rows, "day", "setting")
@@ -239,7 +239,7 @@ class StarlinkRace(OfStarlink):
             for case in setting.cases(self.seeds(RACES), algorithm=name, end=end)
         ]
 
-    def write(self, rows: Rows) -> list[Path]:
+    def finish(self, rows: Rows) -> list[Path]:
         """Writes the median goodput over what UDP gets."""
         found = by_setting(rows, "algorithm", "end")
         *ends, up = race_settings("")
@@ -287,7 +287,7 @@ class Both(OfStarlink):
             ).cases(self.seeds(BOTH_TESTS), algorithm=name, end=end, ways=ways)
         ]
 
-    def write(self, rows: Rows) -> list[Path]:
+    def finish(self, rows: Rows) -> list[Path]:
         """Writes both tables."""
         found = {key: of.column("flows") for key, of in rows.groups("algorithm", "end", "ways").items()}
         files = [self.data / name for name in ("throughput.csv", "iperf.csv")] if self.data else []
