@@ -19,7 +19,7 @@ from bentpipe.stats import Interval, paired
 
 Extent = Literal["quick", "full"]
 """A full evaluation has more set-ups and more seeds. Common parts are identical in both."""
-Setting = Mapping[str, str | int | float]
+Setting = Mapping[str, Any]
 """The differences of one set-up of an experiment from the others: {"flows": 8, "buffer": 0.5}."""
 Numbers = Mapping[str, float]
 """Metrics of one run in SI units, by name; NaN is a value that the run does not have."""

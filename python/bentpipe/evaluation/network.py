@@ -44,22 +44,30 @@ def link(rate: float, rtt: float, queue: Queue, **more: Any) -> Link:
     return Link(rate=f"{rate:g} Mbit/s", delay=_ms(rtt / 2), queue=queue, **more)
 
 
+def buffered(rate: float, rtt: float, times: float = 1.0, **more: Any) -> Link:
+    """The same with a drop-tail queue of this number of bandwidth-delay products."""
+    return link(rate, rtt, drop_tail(bdp_packets(rate, rtt, times)), **more)
+
+
 def flow(
-    cc: Any, name: str = "test", path: str | Sequence[str] = "link", *, rtt: float = 0, **more: Any
+    cc: Any,
+    name: str = "test",
+    path: str | Sequence[str] = "link",
+    *,
+    rtt: float = 0,
+    at: float = 0,
+    **more: Any,
 ) -> Flow:
-    """A flow whose own part of the round trip takes `rtt` ms."""
+    """A flow whose own part of the round trip takes `rtt` ms.
+
+    At a bottleneck of `at` Mbit/s it does not fall into step with others: its acknowledgements wait up to the
+    time of one full packet there (phase effects: Floyd and Jacobson, 1991).
+    """
     if rtt:
         more["extra_delay"] = _ms(rtt / 2)
+    if at:
+        more["ack_jitter"] = f"{PACKET * 8 / at * 1e3:.0f} ns"
     return Flow(cc, path=[path] if isinstance(path, str) else list(path), name=name, **more)
-
-
-def out_of_step(rate: float) -> dict[str, Any]:
-    """Options of a flow by which it does not fall into step with others.
-
-    Its acknowledgements wait up to the time of one full packet at `rate` Mbit/s (phase effects: Floyd and
-    Jacobson, 1991).
-    """
-    return {"ack_jitter": f"{PACKET * 8 / rate * 1e3:.0f} ns"}
 
 
 def scenario(

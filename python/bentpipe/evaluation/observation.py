@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import measures
+from bentpipe import measures, stats
 from bentpipe.units import PACKET
 
 if TYPE_CHECKING:
@@ -70,10 +70,18 @@ class Observation:
         link = self.link()
         return float(link["queue_mean_packets"] * PACKET * 8 / link["rate_bps"])
 
-    def queueing_p95(self, rtt: float, name: str = "test") -> float:
-        """Excess of the 95th percentile of the round-trip time over `rtt`, in seconds, mean over flows."""
-        seen = [f["rtt_p95_s"] - rtt for f in self.named(name) if f["rtt_p95_s"] is not None]
+    def queueing_p95(self, rtt_ms: float, name: str = "test") -> float:
+        """Excess of the 95th percentile of the round-trip time over this one, in seconds, mean over flows."""
+        seen = [f["rtt_p95_s"] - rtt_ms / 1e3 for f in self.named(name) if f["rtt_p95_s"] is not None]
         return max(math.fsum(seen) / len(seen), 0.0) if seen else math.nan
+
+    def jain(self) -> float:
+        """Jain's index of the goodput of the flows under test."""
+        return stats.jain(f["goodput_bps"] for f in self.named())
+
+    def completion(self, flow: Mapping[str, Any], least: float) -> float:
+        """How long a flow took, s; one that was not done took at least as long as this."""
+        return least if flow["completion_s"] is None else float(flow["completion_s"])
 
     def rates(self, name: str = "test", over: float = SMOOTH_S) -> tuple[list[float], list[float]]:
         """Goodput over time of a flow, in bits per second: instants, and means over the time before each."""
