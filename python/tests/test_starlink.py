@@ -301,7 +301,6 @@ def test_the_race_has_every_end_for_each_algorithm(tmp_path, monkeypatch) -> Non
 def test_the_model_is_validated_day_by_day(measured, tmp_path, monkeypatch) -> None:
     """One day alone; TCP's uplink is its downlink. The link is slow, so that the sender's buffer is left."""
     monkeypatch.setattr(data, "DAYS", (data.DAY,))
-    monkeypatch.setattr(statistics, "DAYS", (data.DAY,))
     monkeypatch.setattr(statistics, "MODEL_TESTS", 5)
     monkeypatch.setattr(statistics, "BOOTSTRAP", 5)
     monkeypatch.setattr(data, "BUFFER_BYTES", 2e6)

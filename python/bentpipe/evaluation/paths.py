@@ -6,25 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import bentpipe as bp
 from bentpipe.document.source import Source
 from bentpipe.evaluation.chapter import Numbers, Setting, chapter
 from bentpipe.evaluation.network import RECORD, bdp_packets, bottleneck, buffered, drop_tail, flow, link
 from bentpipe.evaluation.observation import Observation
-from bentpipe.models import (
-    Arq,
-    BitError,
-    Bulk,
-    Codel,
-    DualPi2,
-    Flow,
-    FqCodel,
-    GilbertElliott,
-    Link,
-    PacketError,
-    Pie,
-    Queue,
-    Red,
-)
+from bentpipe.models import Queue
 from bentpipe.scenario import Scenario
 
 AQM_RATE, AQM_RTT = 20.0, 40.0
@@ -36,15 +23,15 @@ def _queue(name: str, *, ecn: bool | None) -> Queue:
         case "drop-tail":
             return drop_tail(400)
         case "RED":
-            return Red(ROOM, min="20 packets", max="60 packets", ecn=ecn)
+            return bp.Red(ROOM, min="20 packets", max="60 packets", ecn=ecn)
         case "CoDel":
-            return Codel(ROOM, ecn=ecn)
+            return bp.Codel(ROOM, ecn=ecn)
         case "PIE":
-            return Pie(ROOM, ecn=ecn)
+            return bp.Pie(ROOM, ecn=ecn)
         case "FQ-CoDel":
-            return FqCodel(ROOM, ecn=ecn)
+            return bp.FqCodel(ROOM, ecn=ecn)
         case _:
-            return DualPi2(ROOM)
+            return bp.DualPi2(ROOM)
 
 
 def _aqm_build(s: Setting, cc: Any, seed: int) -> Scenario:
@@ -74,11 +61,11 @@ BURST = 8.0
 
 def _radio_build(s: Setting, cc: Any, seed: int) -> Scenario:
     per, kind = s["per"], s["kind"]
-    more: dict[str, Any] = {"loss": PacketError(per)}
+    more: dict[str, Any] = {"loss": bp.PacketError(per)}
     if kind == "in bursts":
-        more = {"loss": GilbertElliott(p=per / (1 - per) / BURST, r=1 / BURST)}
+        more = {"loss": bp.GilbertElliott(p=per / (1 - per) / BURST, r=1 / BURST)}
     elif kind == "repeated by the link":
-        more["arq"] = Arq(tries=4, round_trip="20 ms")
+        more["arq"] = bp.Arq(tries=4, round_trip="20 ms")
     return bottleneck(buffered(RADIO_RATE, RADIO_RTT, **more), [flow(cc, at=RADIO_RATE)], 60, seed)
 
 
@@ -146,7 +133,7 @@ def _change_build(s: Setting, cc: Any, seed: int) -> Scenario:
         return shipped
     rates, delays = CHANGES[s["change"]][:2], CHANGES[s["change"]][2:]
     packets = max(bdp_packets(rate, 2 * delay) for rate, delay in zip(rates, delays, strict=True))
-    path = Link(
+    path = bp.Link(
         rate=_at_change([f"{rate:g} Mbit/s" for rate in rates]),
         delay=_at_change([f"{delay:g} ms" for delay in delays]),
         nominal=_nominal(rates[0], delays[0]),
@@ -177,7 +164,9 @@ CHANGE = chapter("path-change", _change_build, _change_measure, course=lambda ru
 
 def _reorder_build(s: Setting, cc: Any, seed: int) -> Scenario:
     delays = [[f"{100 * i} ms", f"{20 + (s['jump'] if i % 2 else 0):g} ms"] for i in range(400)]
-    path = Link(rate="10 Mbit/s", delay=delays, nominal=_nominal(10, 20), queue=drop_tail(66), reorder=True)
+    path = bp.Link(
+        rate="10 Mbit/s", delay=delays, nominal=_nominal(10, 20), queue=drop_tail(66), reorder=True
+    )
     return bottleneck(path, [flow(cc, at=10)], 40, seed)
 
 
@@ -208,10 +197,10 @@ def _satellite_build(s: Setting, cc: Any, seed: int) -> Scenario:
     model = next(f for f in table["flow"] if f.get("traffic", {}).get("kind") != "cbr")
     place = {key: model[key] for key in ("path", "ack_path", "extra_delay") if key in model}
     if errors:
-        shipped.links[name].loss = BitError(BIT_ERRORS)
+        shipped.links[name].loss = bp.BitError(BIT_ERRORS)
     shipped.duration, shipped.seed = "60 s", seed
-    traffic = None if s["traffic"] == "long flow" else Bulk(FILE)
-    shipped.flows = [Flow(cc, name="test", ack_jitter="1 ms", traffic=traffic, **place)]
+    traffic = None if s["traffic"] == "long flow" else bp.Bulk(FILE)
+    shipped.flows = [bp.Flow(cc, name="test", ack_jitter="1 ms", traffic=traffic, **place)]
     return shipped
 
 

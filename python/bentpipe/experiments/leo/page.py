@@ -14,19 +14,8 @@ from matplotlib.figure import Figure
 import bentpipe as bp
 from bentpipe import controller
 from bentpipe.experiments.experiment import Experiment, case_of
-from bentpipe.experiments.leo.measure import (
-    LEO,
-    LOSS,
-    SHARE,
-    WINDOW_S,
-    LeoNumbers,
-    MovingPath,
-    fades,
-    measure,
-    measured,
-    shells,
-    shipped,
-)  # fmt: skip
+from bentpipe.experiments.leo import measure as leo
+from bentpipe.experiments.leo.measure import LeoNumbers, MovingPath
 from bentpipe.experiments.rows import Rows, shown
 from bentpipe.io.files import stored_rows
 from bentpipe.io.toml_tables import beside
@@ -52,7 +41,7 @@ NAMED = (
 """The controllers that have a row of their own in the figure of all controllers."""
 
 PATHS = {
-    key: (of["name"], of["about"].format(loss=100 * LOSS))
+    key: (of["name"], of["about"].format(loss=100 * leo.LOSS))
     for key, of in beside(__file__, "paths.toml").items()
 }
 CLEAN = ("leo-handover", "starlink", "kuiper", "telesat")
@@ -190,7 +179,7 @@ def _paths(paths: Sequence[MovingPath]) -> Figure:
         moves = path.group != "geo"
         y = 2e3 * path.frame["delay_s"].to_numpy() if moves else path.frame["rate_bps"].to_numpy() / 1e6
         y = np.where(path.frame["up"].to_numpy(), y, np.nan)
-        line = {"drawstyle": "steps-post"} if path.group != LEO or path.name.startswith("leo") else {}
+        line = {"drawstyle": "steps-post"} if path.group != leo.LEO or path.name.startswith("leo") else {}
         ax.plot(*_until_end(path, y), color="#0072b2", linewidth=0.9, **line)
         for at in path.handovers:
             ax.axvline(at, color="#bbbbbb", linewidth=0.5, zorder=0)
@@ -212,9 +201,9 @@ class Leo(Experiment):
     @cached_property
     def paths(self) -> dict[str, MovingPath]:
         """All paths by name."""
-        ours = [shipped(), shipped("leo-loss", LOSS)]
-        own = [] if self.data is None else measured(self.data)
-        return {path.name: path for path in (*ours, *shells(), *fades(), *own)}
+        ours = [leo.shipped(), leo.shipped("leo-loss", leo.LOSS)]
+        own = [] if self.data is None else leo.measured(self.data)
+        return {path.name: path for path in (*ours, *leo.shells(), *leo.fades(), *own)}
 
     def cases(self) -> list[Case]:
         """Quick: one seed over the two shipped paths, the controllers that the figures name."""
@@ -232,7 +221,7 @@ class Leo(Experiment):
 
     def measure(self, case: Case, result: bp.Result) -> Row:
         """All columns."""
-        return measure(self.paths[str(case.keys["path"])], result)
+        return leo.measure(self.paths[str(case.keys["path"])], result)
 
     def text(self, rows: Rows) -> str:
         """The page: page.md with the numbers, and those of `leocc` in its folder."""
@@ -274,7 +263,7 @@ class Leo(Experiment):
             ),
             percent=percent,
             value=value,
-            loss=LOSS,
+            loss=leo.LOSS,
             keepers=_keepers(rows),
             tables=[
                 (title, _table(rows, what, digits, scale))
@@ -288,8 +277,8 @@ class Leo(Experiment):
             leocc=leocc(Rows(stored_rows(about_leocc)))
             if about_leocc.exists()
             else "(`bentpipe study run leocc`)",
-            share=SHARE,
-            window=WINDOW_S,
+            share=leo.SHARE,
+            window=leo.WINDOW_S,
             paths=PATHS.values(),
             seeds=max((row["seed"] for row in rows), default=0),
         )
@@ -312,7 +301,7 @@ def algorithms(path: MovingPath) -> list[str]:
     found = []
     for entry in bp.controllers():
         found.append(entry["id"])
-        if path.group != LEO or entry["uses_path_hints"]:
+        if path.group != leo.LEO or entry["uses_path_hints"]:
             continue
         if any(param["name"] == "base_window" for param in entry["params"]):
             found.append(f"{entry['id']} {WINDOW}")

@@ -13,33 +13,20 @@ from matplotlib.figure import Figure
 import bentpipe as bp
 from bentpipe.experiments.experiment import Experiment, case_of
 from bentpipe.experiments.rows import Rows, shown
+from bentpipe.experiments.satellite_2026 import measure as sat
 from bentpipe.experiments.satellite_2026.claims import claims
-from bentpipe.experiments.satellite_2026.measure import (
-    FIRST_S,
-    GIVEN,
-    LOAD,
-    PATHS,
-    RATE_BPS,
-    RUNS,
-    WINDOW_S,
-    SatelliteNumbers,
-    SatellitePath,
-    delivery,
-    exists,
-    mean,
-    measure,
-)
+from bentpipe.experiments.satellite_2026.measure import PATHS, SatelliteNumbers, mean
 from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.pages.page import line_colour
 from bentpipe.studies.claim import Claim
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
 
-STARTS: dict[str, str] = GIVEN["starts"]
+STARTS: dict[str, str] = sat.GIVEN["starts"]
 """CUBIC with several starts, by name."""
-ALGORITHMS: dict[str, str] = STARTS | GIVEN["others"]
+ALGORITHMS: dict[str, str] = STARTS | sat.GIVEN["others"]
 """The algorithms that are run if registered. To add an algorithm is to add a line to satellite.toml."""
-COLOURS: dict[str, str] = GIVEN["colours"]
+COLOURS: dict[str, str] = sat.GIVEN["colours"]
 """Of the starts; others have those of the gallery."""
 STORY = [*STARTS, "bbr3", "hybla"]
 SHOWN = ("geo", "geo-jitter")
@@ -115,11 +102,11 @@ def _draw_start(traces: Traces) -> Figure:
                 # Others lie upon plain CUBIC for long: it is a broad line below them.
                 under = {"linewidth": 3.5, "zorder": 1} if cc == "cubic" else {"linewidth": 1.2}
                 ax.plot(t, delivered / 1e6, style, color=colour(cc), label=ALGORITHMS[cc], **under)
-        line = [0, until * RATE_BPS / 8e6]
+        line = [0, until * sat.RATE_BPS / 8e6]
         ax.plot([0, until], line, ":", color="black", linewidth=1, label="rate of the link")
         ax.set_xlim(0, until)
         ax.set_xticks(np.arange(0, until + 1, 5))
-        ax.set_ylim(0, until * RATE_BPS / 8e6)
+        ax.set_ylim(0, until * sat.RATE_BPS / 8e6)
         ax.set_title(path.label)
         ax.set_xlabel("seconds since the flow began")
     figure.axes[0].set_ylabel("delivered, MB")
@@ -169,7 +156,7 @@ class Satellite2026(Experiment):
 
         Quick: one seed over GEO with and without jitter, CUBIC with its starts.
         """
-        ccs = [cc for cc in (STARTS if self.quick else ALGORITHMS) if exists(cc)]
+        ccs = [cc for cc in (STARTS if self.quick else ALGORITHMS) if sat.exists(cc)]
         paths = [path for path in PATHS if not self.quick or path.name in SHOWN]
         return [
             case_of(
@@ -180,12 +167,12 @@ class Satellite2026(Experiment):
             for seed in range(1, (1 if self.quick else SEEDS) + 1)
             for path in paths
             for cc in ccs
-            for run, (traffic, duration, record) in RUNS.items()
+            for run, (traffic, duration, record) in sat.RUNS.items()
         ]
 
     def measure(self, case: Case, result: bp.Result) -> Row:
         """The columns of one of the runs."""
-        return measure(_path(str(case.keys["path"])), str(case.settings["run"]), result)
+        return sat.measure(_path(str(case.keys["path"])), str(case.settings["run"]), result)
 
     def text(self, rows: Rows) -> str:
         """The page: page.md with the numbers."""
@@ -205,8 +192,8 @@ class Satellite2026(Experiment):
         files = ((cc, mean(rows, "geo", cc, "file_100_s")) for cc in found)
         return rendered(
             PAGE,
-            rate=RATE_BPS / 1e6,
-            load=100 * LOAD,
+            rate=sat.RATE_BPS / 1e6,
+            load=100 * sat.LOAD,
             seeds=len(rows.groups("seed")),
             fastest=fastest(rows, found),
             claims=claims(rows),
@@ -219,8 +206,8 @@ class Satellite2026(Experiment):
             met=[ALGORITHMS[cc] for cc, known in files if known and known.centre <= 20],
             video=_table(rows, found, video),
             stalled=stalled,
-            window=WINDOW_S,
-            first=FIRST_S,
+            window=sat.WINDOW_S,
+            first=sat.FIRST_S,
             deep=max(path.first_s for path in PATHS),
             paths=PATHS,
         )
@@ -228,14 +215,14 @@ class Satellite2026(Experiment):
     def views(self, rows: Rows) -> Iterator[tuple[str, Figure]]:
         """The three figures."""
         found = [cc for cc in ALGORITHMS if rows.where(cc=cc)]
-        yield "satellite-2026-start.svg", _draw_start(_traces([cc for cc in STORY if exists(cc)]))
+        yield "satellite-2026-start.svg", _draw_start(_traces([cc for cc in STORY if sat.exists(cc)]))
         files = [("file_1_s", "1 MB, seconds"), ("file_100_s", "100 MB, seconds")]
         yield "satellite-2026-files.svg", _draw_dots(rows, found, files)
         pages = [("page_s", "page load time, seconds"), ("video_mbps", "video, mean Mbit/s")]
         yield "satellite-2026-pages.svg", _draw_dots(rows, found, pages)
 
 
-def _path(name: str) -> SatellitePath:
+def _path(name: str) -> sat.SatellitePath:
     return next(path for path in PATHS if path.name == name)
 
 
@@ -245,7 +232,7 @@ def _traces(ccs: Sequence[str]) -> Traces:
     scenarios = [path.scenario(cc, bp.Bulk(), 1, "24 s", bp.Record("50 ms")) for path, cc in keys]
     found = {}
     for (path, cc), result in zip(keys, bp.run_many(scenarios), strict=True):
-        t, delivered = delivery(result)
+        t, delivered = sat.delivery(result)
         begun = next(flow["start_s"] for flow in result.json["flows"] if flow["name"] == "flow")
         found[path.name, cc] = (t - begun, delivered)
     return found

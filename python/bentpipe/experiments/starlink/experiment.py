@@ -13,17 +13,8 @@ import polars as pl
 import bentpipe as bp
 from bentpipe.experiments.experiment import Experiment
 from bentpipe.experiments.rows import Rows
-from bentpipe.experiments.starlink.measured import (
-    MSS,
-    QUIET,
-    SLOT_S,
-    TO_WIRE,
-    WAYS,
-    Floats,
-    measured,
-    near,
-    of_result,
-)
+from bentpipe.experiments.starlink import measured as data
+from bentpipe.experiments.starlink.measured import Floats
 from bentpipe.io import files
 from bentpipe.pages.markdown import markdown, replaced
 from bentpipe.sweeps.case import Case
@@ -48,7 +39,7 @@ class OfStarlink(Experiment):
         `Counts`.
         """
         length_s = seconds(str(case.scenario["duration"]), "duration")
-        ends = np.arange(0, length_s + SLOT_S / 2, SLOT_S)
+        ends = np.arange(0, length_s + data.SLOT_S / 2, data.SLOT_S)
         trace = result.trace.with_columns(pl.col("flow").cast(pl.String))
         found: dict[str, Any] = {}
         for flow, row in zip(case.scenario["flow"], result.flows.iter_rows(named=True), strict=True):
@@ -63,14 +54,14 @@ class OfStarlink(Experiment):
                 else capacity(drawn, case.seed, length_s)
             )
             found[row["name"]] = {
-                "slots_bps": (np.diff(bits) / SLOT_S).tolist(),
+                "slots_bps": (np.diff(bits) / data.SLOT_S).tolist(),
                 "rtt_s": row["rtt_p50_s"],
-                "again": row["retransmitted_packets"] * MSS / max(row["delivered_bytes"], 1),
+                "again": row["retransmitted_packets"] * data.MSS / max(row["delivered_bytes"], 1),
                 "capacity_bps": list(capacity_bps),
             }
         if case.settings["counted"]:
             (only,) = found.values()
-            only |= of_result(result, late=case.settings["counted"] == "late").by_way()
+            only |= data.of_result(result, late=case.settings["counted"] == "late").by_way()
         return {"flows": found}
 
 
@@ -87,7 +78,7 @@ def capacity(timeline: Mapping[str, object], seed: int, length_s: float) -> Floa
     times = frame["t_s"].to_numpy()
     edges = np.unique(np.concatenate([times, *outages])) if outages else times
     now = np.searchsorted(times, edges[:-1], side="right") - 1
-    rates = (frame["rate_bps"].to_numpy() * frame["up"].to_numpy() / TO_WIRE)[now]
+    rates = (frame["rate_bps"].to_numpy() * frame["up"].to_numpy() / data.TO_WIRE)[now]
     for begin, end in outages:
         rates[(edges[:-1] >= begin) & (edges[:-1] < end)] = 0
     sent = np.append(0.0, np.cumsum(rates * np.diff(edges)))
@@ -114,7 +105,7 @@ class Tests:
     @classmethod
     def of(cls, flows: Sequence[Row]) -> Tests:
         """Tests from measures of a flow (`OfStarlink`)."""
-        ways = [way for way in WAYS if way in flows[0]]
+        ways = [way for way in data.WAYS if way in flows[0]]
         again = {way: [flow[way]["again"] for flow in flows] for way in ways}
         again["sender"] = [flow["again"] for flow in flows]
         return cls(
@@ -122,7 +113,7 @@ class Tests:
             [np.array(flow["slots_bps"]) for flow in flows],
             {way: [share for share in each if not np.isnan(share)] for way, each in again.items()},
             {
-                way: float(np.mean(np.concatenate([flow[way]["windows"] for flow in flows]) <= QUIET))
+                way: float(np.mean(np.concatenate([flow[way]["windows"] for flow in flows]) <= data.QUIET))
                 for way in ways
             },
         )
@@ -157,10 +148,10 @@ def by_setting(rows: Rows, *keys: str) -> dict[tuple[Any, ...], Tests]:
 
 def transfers(directory: Path, day: str, way: str) -> Tests:
     """The measured TCP tests of a day that have a UDP test within 15 minutes; uplinks have no capacity."""
-    capacities, tests, _ = measured(directory, day, way)
+    capacities, tests, _ = data.measured(directory, day, way)
     flows = []
     for one in tests:
-        mean = near(capacities, one.begin_s) if way == "downlink" else float(one.slots_bps.mean())
+        mean = data.near(capacities, one.begin_s) if way == "downlink" else float(one.slots_bps.mean())
         if mean is not None:
             counted = one.counts.by_way()
             flows.append({"slots_bps": one.slots_bps, "capacity_bps": [mean], "again": np.nan, **counted})

@@ -11,20 +11,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bentpipe.experiments.starlink.measured import (
-    DAYS,
-    DISH,
-    SLOT_S,
-    TEST_S,
-    TO_WIRE,
-    Floats,
-    measured,
-    outages,
-)
+from bentpipe.experiments.starlink import measured as data
+from bentpipe.experiments.starlink.measured import Floats
 from bentpipe.timeline.drawn import PERIOD_S, PHASE_S, PROFILES, draw
 
 Item = TypeVar("Item")
-SLOTS = int(TEST_S / SLOT_S)
+SLOTS = int(data.TEST_S / data.SLOT_S)
 LEAST_SLOTS = 20
 """Half seconds that a period needs to count, of its 30."""
 MODEL_TESTS = 200
@@ -57,9 +49,9 @@ class Day:
 
 def of_day(directory: Path, day: str) -> Day:
     """The capacity of a day, from its UDP tests, pings and the dish's outages."""
-    capacities, transfers, _ = measured(directory, day)
-    dark = [one for one in outages(directory / DISH / day) if one.cause != "BOOTING"]
-    middle = (np.arange(SLOTS) + 0.5) * SLOT_S
+    capacities, transfers, _ = data.measured(directory, day)
+    dark = [one for one in data.outages(directory / data.DISH / day) if one.cause != "BOOTING"]
+    middle = (np.arange(SLOTS) + 0.5) * data.SLOT_S
     slots, phases, periods, clear = list[Floats](), list[Floats](), [], []
     for one in capacities:
         times, rates = one.frame["t_s"].to_numpy(), one.frame["rate_bps"].to_numpy()
@@ -72,9 +64,8 @@ def of_day(directory: Path, day: str) -> Day:
         phases.append(np.mod(now, PERIOD_S))
         periods.append(np.floor((now - PHASE_S) / PERIOD_S).astype(np.int64))
     begins = [*(one.begin_s for one in capacities), *(one.begin_s for one in transfers)]
-    windows = [
-        np.array([one.length_s for one in dark if begin <= one.begin_s < begin + TEST_S]) for begin in begins
-    ]
+    test = data.TEST_S
+    windows = [np.array([one.length_s for one in dark if 0 <= one.begin_s - at < test]) for at in begins]
     return Day(
         slots, phases, periods, clear, [2 * one.ping["delay_s"].to_numpy() for one in capacities], windows
     )
@@ -82,16 +73,16 @@ def of_day(directory: Path, day: str) -> Day:
 
 def drawn(tests: int) -> Day:
     """The same of the model: each test has a seed of its own."""
-    middle = (np.arange(SLOTS) + 0.5) * SLOT_S
+    middle = (np.arange(SLOTS) + 0.5) * data.SLOT_S
     slots, pings, windows = list[Floats](), [], []
     for seed in range(1, tests + 1):
-        found = draw({"generator": "starlink"}, seed, TEST_S)
+        found = draw({"generator": "starlink"}, seed, data.TEST_S)
         frame = found.line
         times = frame["t_s"].to_numpy()
-        rates = frame["rate_bps"].to_numpy() * frame["up"].to_numpy() / TO_WIRE
+        rates = frame["rate_bps"].to_numpy() * frame["up"].to_numpy() / data.TO_WIRE
         sent = np.append(0.0, np.cumsum(rates[:-1] * np.diff(times)))
-        ends = np.arange(SLOTS + 1) * SLOT_S
-        slots.append(np.diff(np.interp(ends, times, sent)) / SLOT_S)
+        ends = np.arange(SLOTS + 1) * data.SLOT_S
+        slots.append(np.diff(np.interp(ends, times, sent)) / data.SLOT_S)
         pings.append(2 * np.interp(np.arange(0, 30, PING_S), times, frame["delay_s"].to_numpy()))
         windows.append(np.array([end - begin for begin, end in found.outages]))
     phases = [np.mod(middle, PERIOD_S)] * tests
@@ -156,7 +147,7 @@ def _half(tests: Split) -> float:
     seen = float(np.nanmean(both) / np.nanmean(np.concatenate([of.even**2 for of in tests])))
     found = seen
     for _ in range(20):  # a fixed point
-        lost = (1 + found) / (1 - found) / (PERIOD_S / SLOT_S)
+        lost = (1 + found) / (1 - found) / (PERIOD_S / data.SLOT_S)
         found = seen + lost * (1 - seen)
     return found
 
@@ -203,12 +194,12 @@ STATISTICS: dict[str, Callable[[Split], float]] = {
     "lack around the end of a period, s": _blackout,
 }
 LENGTHS: dict[str, Callable[[Sequence[Floats]], float]] = {
-    "time between outages, s": lambda tests: TEST_S * len(tests) / max(sum(map(len, tests)), 1),
+    "time between outages, s": lambda tests: data.TEST_S * len(tests) / max(sum(map(len, tests)), 1),
     "length of an outage, median, s": lambda tests: float(np.median(np.concatenate(tests))),
     "the same: standard deviation of the logarithm": lambda tests: float(
         np.std(np.log(np.concatenate(tests)))
     ),
-    "outages: share of time": lambda tests: float(np.concatenate(tests).sum() / (TEST_S * len(tests))),
+    "outages: share of time": lambda tests: float(np.concatenate(tests).sum() / (data.TEST_S * len(tests))),
 }
 PINGS: dict[str, Callable[[Sequence[Floats]], float]] = {
     **{f"rtt: p{share}, ms": partial(_rtt_ms, share=share) for share in (1, 10, 50, 90, 99)},
@@ -228,7 +219,7 @@ def interval(tests: Sequence[Item], of: Callable[[Sequence[Item]], float]) -> tu
 
 def fit(directory: Path) -> list[list[str]]:
     """A table: each statistic of each day, with its 95 % interval, and of the model."""
-    days = {day: of_day(directory, day) for day in DAYS}
+    days = {day: of_day(directory, day) for day in data.DAYS}
     made = drawn(MODEL_TESTS)
     rows = [["", *(f"{day[6:]} May" for day in days), "model"]]
     parts, whole = {day: split(of) for day, of in days.items()}, split(made)
