@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypedDict
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -29,32 +29,20 @@ SHOWN = ("reno", "cubic", "bbr", "vegas", "hybla", "star")
 """The lines of the figure that have colours."""
 
 
-class Buffered(TypedDict):
-    """A row.
-
-    Attributes:
-        path: the buffer, of `SIZES`.
-        goodput: payload of all flows, percent of the link's rate over the whole run.
-        queueing_ms: round trip beyond the one without queues, 95th percentile, mean over the flows; one that
-            never gets through has none.
-        lost: packets dropped, percent of those sent.
-        jain: Jain's index of the flows' goodput, each over its own life.
-    """
-
-    path: str
-    cc: str
-    seed: int
-    goodput: float
-    queueing_ms: float
-    lost: float
-    jain: float
-
-
 class Buffers(Experiment):
     """The experiment: four flows of one algorithm, for every algorithm and buffer."""
 
     name = "buffers"
-    row = Buffered
+    columns = {  # noqa: RUF012
+        "path": "the buffer, of `SIZES`",
+        "cc": "the algorithm",
+        "seed": "of the run",
+        "goodput": "payload of all flows, percent of the link's rate over the whole run",
+        "queueing_ms": "95th percentile of the round trip beyond the one without queues, mean over the flows "
+        "that get through",
+        "lost": "packets dropped, percent of those sent",
+        "jain": "Jain's index of the flows' goodput, each over its own life",
+    }
 
     def cases(self) -> list[Case]:
         """Every registered algorithm; quick: three."""

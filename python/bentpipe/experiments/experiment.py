@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class Experiment(ABC):
     """An experiment, whose results are in a folder.
 
-    One with a `row` has a table NAME.csv of its rows, and a page NAME.md and figures of the table. The table
-    is part of the repository, so a row that it has is not made again. Others write what they like.
+    One with `columns` has a table NAME.csv of its rows, and a page NAME.md and figures of the table. The
+    table is part of the repository, so a row that it has is not made again. Others write what they like.
 
     Args:
         out: the folder; docs for the pages of the repository.
@@ -44,12 +44,12 @@ class Experiment(ABC):
 
     Attributes:
         name: as `bentpipe study run` takes it.
-        row: a `TypedDict`, the columns of the table: the keys "path", "cc" and "seed" of a row, and its
-            measures. They may come from several runs with these keys.
+        columns: of the table, in words: the keys "path", "cc" and "seed" of a row, and its measures. They may
+            come from several runs with these keys.
     """
 
     name: ClassVar[str]
-    row: ClassVar[type | None] = None
+    columns: ClassVar[Mapping[str, str]] = {}
 
     def __init__(
         self, out: Path, *, quick: bool = False, fresh: bool = False, data: Path | None = None
@@ -80,7 +80,7 @@ class Experiment(ABC):
 
     def read(self) -> Rows:
         """The rows of the table."""
-        return Rows(stored_rows(self.table) if self.row else ())
+        return Rows(stored_rows(self.table) if self.columns else ())
 
     def finish(self, rows: Rows) -> list[Path]:
         """Writes what was measured, in the order of the cases; returns the files that a reader wants first.
@@ -89,9 +89,8 @@ class Experiment(ABC):
         """
         from bentpipe.plot.looks import UNDATED, on_page
 
-        columns = list(self.row.__annotations__ if self.row else ())
-        ordered = sorted(rows, key=lambda row: [row[key] for key in columns[:3]])
-        write_rows(self.table, [{name: row[name] for name in columns} for row in ordered])
+        ordered = sorted(rows, key=lambda row: (row["path"], row["cc"], row["seed"]))
+        write_rows(self.table, [{name: row[name] for name in self.columns} for row in ordered])
         if self.quick:
             return [self.table]
         self.write_page()
@@ -106,7 +105,7 @@ class Experiment(ABC):
 
     def stale(self) -> list[str]:
         """The parts of the page that are not those of its table or of new runs, a line each."""
-        if self.row is None or self.page.read_text(encoding="utf-8") == self.text(self.read()):
+        if not self.columns or self.page.read_text(encoding="utf-8") == self.text(self.read()):
             return []
         return [f"{self.page.name} does not agree with {self.table.name}"]
 

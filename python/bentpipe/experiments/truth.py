@@ -100,9 +100,9 @@ class Truth(Experiment, Generic[Of]):
         finally:
             lock.release()
 
-    @abstractmethod
     def files(self) -> Iterable[Path]:
-        """The files of real transfers."""
+        """The files of real transfers, by default one for each cell."""
+        return map(self.store.file, self.cells)
 
     @abstractmethod
     def transfer(self, job: TransferJob) -> None:
@@ -113,8 +113,12 @@ class Truth(Experiment, Generic[Of]):
         side = simulated(cells_of.of_dict(dict(case.settings)), result)
         return {**measuring.quantities(side), comparison.CURVE: side.cwnd.tolist()}
 
-    def simulation(self, cell: Cell) -> Case:
-        """The simulation of a transfer."""
+    def cases(self) -> list[Case]:
+        """The simulation of each cell."""
+        return list(map(self.simulation, self.cells))
+
+    def simulation(self, cell: Any) -> Case:
+        """The simulation of a cell, by default that of the kernel's TCP."""
         return Case({"transfer": cell.key}, cell.scenario(traced=True), settings=cell.as_dict())
 
 
@@ -125,17 +129,9 @@ class LinuxTruth(Truth[Cell]):
     AT_ONCE = 12
     GRIDS = {"quick": cells_of.quick, "full": cells_of.full, "links": cells_of.further}  # noqa: RUF012
 
-    def files(self) -> Iterable[Path]:
-        """A file for each cell."""
-        return map(self.store.file, self.cells)
-
     def transfer(self, job: TransferJob) -> None:
         """Transfers of the kernel's TCP; those that cannot be made are left out."""
         self.cells = job.measure(self.cells, self.store)
-
-    def cases(self) -> list[Case]:
-        """The simulation of each real transfer."""
-        return list(map(self.simulation, self.cells))
 
     def finish(self, rows: Rows) -> list[Path]:
         """Writes the rows and their means."""
@@ -155,19 +151,13 @@ class PausedTruth(Truth[PausedCell]):
     AT_ONCE = 12
     GRIDS = {"quick": paused.quick, "full": paused.full}  # noqa: RUF012
 
-    def files(self) -> Iterable[Path]:
-        """A file for each cell."""
-        return map(self.store.file, self.cells)
-
     def transfer(self, job: TransferJob) -> None:
         """Real traffic; what cannot be made is left out."""
         self.cells = job.measure_paused(self.cells, self.store)
 
-    def cases(self) -> list[Case]:
-        """The simulation of each cell."""
-        return [
-            Case({"transfer": cell.key}, cell.simulation(), settings=cell.as_dict()) for cell in self.cells
-        ]
+    def simulation(self, cell: PausedCell) -> Case:
+        """The simulation of a cell, with its bursts."""
+        return Case({"transfer": cell.key}, cell.simulation(), settings=cell.as_dict())
 
     def measure(self, case: Case, result: bp.Result) -> Row:
         """How long each transfer of the simulation took."""
@@ -209,7 +199,6 @@ class QuicTruth(Truth[QuicCell]):
         """
         tool, left_out = quic_program.program(), list[str]()
         files = {cell: self.store.file(cell) for cell in self.cells}
-
         lacking = [cell for cell in files if not files[cell].exists()]
 
         def keep(nth: int, numbers: Numbers, report: Mapping[str, Any]) -> None:
@@ -238,9 +227,9 @@ class QuicTruth(Truth[QuicCell]):
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             self.simulated = dict(zip(self.cells, threads.map(simulate, self.cells), strict=True))
 
-    def cases(self) -> list[Case]:
-        """TCP's simulation of each cell."""
-        return [self.simulation(cell.kernels()[0]) for cell in self.cells]
+    def simulation(self, cell: QuicCell) -> Case:
+        """TCP's simulation of a cell."""
+        return super().simulation(cell.kernels()[0])
 
     def finish(self, rows: Rows) -> list[Path]:
         """Writes the means over the seeds."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -32,6 +32,17 @@ WINDOW_S = 0.5
 SHARE = 0.9
 APART_S = 3.0
 """A handover that is followed by another within this time is ignored."""
+COLUMNS = {
+    "path": "name of the path",
+    "cc": "the controller, also with parameters",
+    "seed": "of the run",
+    "goodput_bps": "payload over time",
+    "share": "of the payload that the path could carry from the start of the flow",
+    "rtt_p95_s": "95th percentile of the round-trip time samples",
+    "lost": "lost of sent segments",
+    "recovery_s": "median over handovers, `recovery`; NaN on a path without any",
+}
+"""The columns of docs/leo.csv."""
 
 
 @dataclass(frozen=True)
@@ -165,32 +176,8 @@ def measured(directory: Path, duration_s: float = 60.0) -> list[MovingPath]:
     return found
 
 
-class LeoNumbers(TypedDict):
-    """The numbers of one run.
-
-    Attributes:
-        path: name of the path.
-        cc: the controller, also with parameters.
-        seed: of the run.
-        goodput_bps: payload over time.
-        share: of the payload that the path could carry from the start of the flow.
-        rtt_p95_s: 95th percentile of the round-trip time samples.
-        lost: lost of sent segments.
-        recovery_s: median over handovers, `recovery`; NaN on a path without any.
-    """
-
-    path: str
-    cc: str
-    seed: int
-    goodput_bps: float
-    share: float
-    rtt_p95_s: float
-    lost: float
-    recovery_s: float
-
-
 def measure(path: MovingPath, result: bp.Result) -> dict[str, float]:
-    """The numbers of a run."""
+    """The numbers of a run (`COLUMNS`)."""
     (flow,) = result.json["flows"]
     t = result.trace["t_s"].to_numpy()
     delivered = result.trace["delivered_bytes"].to_numpy() * 8.0

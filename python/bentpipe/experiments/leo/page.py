@@ -15,7 +15,7 @@ import bentpipe as bp
 from bentpipe import controller
 from bentpipe.experiments.experiment import Experiment, case_of
 from bentpipe.experiments.leo import measure as leo
-from bentpipe.experiments.leo.measure import LeoNumbers, MovingPath
+from bentpipe.experiments.leo.measure import MovingPath
 from bentpipe.experiments.rows import Rows, shown
 from bentpipe.io.files import stored_rows
 from bentpipe.io.toml_tables import beside
@@ -196,7 +196,7 @@ class Leo(Experiment):
     """Every controller over paths that move. With data, the measured downlinks are among the paths."""
 
     name = "leo"
-    row = LeoNumbers
+    columns = leo.COLUMNS
 
     @cached_property
     def paths(self) -> dict[str, MovingPath]:

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -115,38 +115,21 @@ PATHS = [
 ]
 
 
-class SatelliteNumbers(TypedDict):
-    """The numbers of one algorithm over one path with one seed; NaN where there is none.
-
-    Attributes:
-        path: name of the path.
-        cc: the controller, also with parameters.
-        seed: of the runs.
-        startup_s: from the start of a bulk flow until it has delivered half of the rate over half a second.
-        start_mb: megabytes that it has delivered by the end of its start.
-        start_lost: packets that queues have dropped by then, those of the short flows among them.
-        file_1_s: completion of 1 MB.
-        file_100_s: completion of 100 MB.
-        page_s: mean page load time.
-        video_mbps: mean bitrate of a video.
-        video_startup_s: until it plays.
-        video_stalled_s: time for which it stalled.
-    """
-
-    path: str
-    cc: str
-    seed: int
-    startup_s: float
-    start_mb: float
-    start_lost: float
-    file_1_s: float
-    file_100_s: float
-    page_s: float
-    video_mbps: float
-    video_startup_s: float
-    video_stalled_s: float
-
-
+COLUMNS = {
+    "path": "name of the path",
+    "cc": "the controller, also with parameters",
+    "seed": "of the runs",
+    "startup_s": "from the start of a bulk flow until it has delivered half of the rate over half a second",
+    "start_mb": "megabytes that it has delivered by the end of its start",
+    "start_lost": "packets that queues have dropped by then, those of the short flows among them",
+    "file_1_s": "completion of 1 MB",
+    "file_100_s": "completion of 100 MB",
+    "page_s": "mean page load time",
+    "video_mbps": "mean bitrate of a video",
+    "video_startup_s": "until it plays",
+    "video_stalled_s": "time for which it stalled",
+}
+"""The numbers of one algorithm over one path with one seed; NaN where there is none."""
 RUNS = {
     "start": (bp.Bulk(size="100 MB"), "120 s", bp.Record("50 ms", links=True)),
     "file": (bp.Bulk(size="1 MB"), "30 s", bp.Record(flows=False)),

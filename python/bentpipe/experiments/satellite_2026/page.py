@@ -15,7 +15,7 @@ from bentpipe.experiments.experiment import Experiment, case_of
 from bentpipe.experiments.rows import Rows, shown
 from bentpipe.experiments.satellite_2026 import measure as sat
 from bentpipe.experiments.satellite_2026.claims import claims
-from bentpipe.experiments.satellite_2026.measure import PATHS, SatelliteNumbers, mean
+from bentpipe.experiments.satellite_2026.measure import PATHS, mean
 from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.pages.page import line_colour
 from bentpipe.studies.claim import Claim
@@ -149,7 +149,7 @@ class Satellite2026(Experiment):
     """Start-up and files, pages and films over satellites."""
 
     name = "satellite-2026"
-    row = SatelliteNumbers
+    columns = sat.COLUMNS
 
     def cases(self) -> list[Case]:
         """The runs of each algorithm over each path, seed by seed.
