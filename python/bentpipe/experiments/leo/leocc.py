@@ -8,7 +8,7 @@ measured downlinks stay as they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +47,25 @@ MEASURES = ("goodput_bps", "rtt_mean_s", "rtt_p95_s")
 Build = Callable[[Any, int, Path], bp.Scenario]
 
 
-@dataclass(frozen=True)
-class Replay:
+def replay(
+    cc: Any,
+    seed: int,
+    folder: Path,
+    *,
+    trace: Path,
+    delay: str = "trace",
+    rate: str = "trace",
+    queue: str = "500 packets",
+    loss: float = 0.005,
+    thin: bool = False,
+    flow: Mapping[str, Any] | None = None,
+) -> bp.Scenario:
     """The trace as the authors play it over an uplink, or with one change.
 
-    Attributes:
+    Args:
+        cc: the algorithm.
+        seed: of the run.
+        folder: for time lines.
         trace: the directory of the trace.
         delay: "trace", "constant" or "model": that of `starlink-down`, less what makes its least 8 ms.
         rate: "trace", "constant" or "model": that of `starlink-down`, with the mean of the trace.
@@ -60,90 +74,72 @@ class Replay:
         thin: whether the queue of the way back keeps the newest acknowledgement only.
         flow: more keys of the flow.
     """
-
-    trace: Path
-    delay: str = "trace"
-    rate: str = "trace"
-    queue: str = "500 packets"
-    loss: float = 0.005
-    thin: bool = False
-    flow: Mapping[str, Any] | None = None
-
-    def __call__(self, cc: Any, seed: int, folder: Path) -> bp.Scenario:
-        """The scenario of a run; time lines are written into `folder`."""
-        drawn = draw({"generator": "starlink"}, seed, LENGTH_S).line
-        air = bp.Link(
-            rate="10 Gbit/s",
-            timeline={"file": str(self._delays(drawn, seed, folder)), "delay": "steps"},
-            handover={},
-            reorder=True,  # as the authors' queue of delays
-            loss=bp.PacketError(self.loss) if self.loss else None,
-        )
-        bottleneck = bp.Link(
-            rate=f"{RATE_BPS:.0f} bit/s", delay="0 s", queue=bp.DropTail(self.queue),
-            reverse={"rate": f"{RATE_BPS:.0f} bit/s"},
-        )  # fmt: skip
-        if self.rate == "trace":
-            (file,) = self.trace.glob("bw_*.txt")
-            bottleneck.opportunities, bottleneck.reverse = str(file), {"opportunities": str(file)}
-        elif self.rate == "model":
-            scale = pl.lit(RATE_BPS) / pl.col("rate_bps").mean()
-            frame = drawn.select("t_s", rate_bps=(pl.col("rate_bps") * scale).round())
-            file = _written(frame, folder, f"rate-{seed}")
-            bottleneck.rate, bottleneck.timeline = None, {"file": str(file)}
-        if self.thin:
-            bottleneck.reverse = {**(bottleneck.reverse or {}), "ack_thinning": {"keep": 1}}
-        flow = bp.Flow(cc, path=["air", "bottleneck"], start_jitter="200 ms", **(self.flow or {}))
-        return bp.Scenario(
-            links={"air": air, "bottleneck": bottleneck}, flows=[flow], duration=f"{LENGTH_S:g} s", seed=seed
-        )
-
-    def _delays(self, drawn: pl.DataFrame, seed: int, folder: Path) -> Path:
-        (file,) = self.trace.glob("delay_*.txt")
-        frame = mahimahi.leoreplayer(file)
-        if self.delay == "constant":
-            frame = frame.with_columns(delay_s=frame["delay_s"].median())
-        elif self.delay == "model":
-            now = np.interp(frame["t_s"].to_numpy(), drawn["t_s"].to_numpy(), drawn["delay_s"].to_numpy())
-            frame = frame.with_columns(delay_s=pl.Series(now - now.min() + frame["delay_s"].min()))
-        step = pl.col("t_s") % PERIOD_S
-        first = ((step - FIRST_S).abs() < mahimahi.STEP_S / 2) & (pl.col("t_s") > 0)
-        name = self.delay if self.delay != "model" else f"model-{seed}"
-        return _written(frame.with_columns(handover=first), folder, f"delay-{name}")
+    drawn = draw({"generator": "starlink"}, seed, LENGTH_S).line
+    air = bp.Link(
+        rate="10 Gbit/s",
+        timeline={"file": str(_delays(trace, delay, drawn, seed, folder)), "delay": "steps"},
+        handover={},
+        reorder=True,  # as the authors' queue of delays
+        loss=bp.PacketError(loss) if loss else None,
+    )
+    mean = f"{RATE_BPS:.0f} bit/s"
+    bottleneck = bp.Link(rate=mean, delay="0 s", queue=bp.DropTail(queue), reverse={"rate": mean})
+    if rate == "trace":
+        (file,) = trace.glob("bw_*.txt")
+        bottleneck.opportunities, bottleneck.reverse = str(file), {"opportunities": str(file)}
+    elif rate == "model":
+        scale = pl.lit(RATE_BPS) / pl.col("rate_bps").mean()
+        frame = drawn.select("t_s", rate_bps=(pl.col("rate_bps") * scale).round())
+        bottleneck.rate, bottleneck.timeline = None, {"file": str(_written(frame, folder, f"rate-{seed}"))}
+    if thin:
+        bottleneck.reverse = {**(bottleneck.reverse or {}), "ack_thinning": {"keep": 1}}
+    links = {"air": air, "bottleneck": bottleneck}
+    flows = [bp.Flow(cc, path=list(links), start_jitter="200 ms", **(flow or {}))]
+    return bp.Scenario(links=links, flows=flows, duration=f"{LENGTH_S:g} s", seed=seed)
 
 
-@dataclass(frozen=True)
-class Drawn:
+def _delays(trace: Path, delay: str, drawn: pl.DataFrame, seed: int, folder: Path) -> Path:
+    (file,) = trace.glob("delay_*.txt")
+    frame = mahimahi.leoreplayer(file)
+    if delay == "constant":
+        frame = frame.with_columns(delay_s=frame["delay_s"].median())
+    elif delay == "model":
+        now = np.interp(frame["t_s"].to_numpy(), drawn["t_s"].to_numpy(), drawn["delay_s"].to_numpy())
+        frame = frame.with_columns(delay_s=pl.Series(now - now.min() + frame["delay_s"].min()))
+    step = pl.col("t_s") % PERIOD_S
+    first = ((step - FIRST_S).abs() < mahimahi.STEP_S / 2) & (pl.col("t_s") > 0)
+    name = delay if delay != "model" else f"model-{seed}"
+    return _written(frame.with_columns(handover=first), folder, f"delay-{name}")
+
+
+def drawn(cc: Any, seed: int, folder: Path, *, constant: bool = False, hints: bool = True) -> bp.Scenario:
     """The preset `starlink-down`.
 
-    Attributes:
+    Args:
+        cc: the algorithm.
+        seed: of the run.
+        folder: for time lines.
         constant: whether the delay is constant, the median of the draw.
         hints: whether the sender learns of reconfigurations.
     """
-
-    constant: bool = False
-    hints: bool = True
-
-    def __call__(self, cc: Any, seed: int, folder: Path) -> bp.Scenario:
-        """The scenario of a run; time lines are written into `folder`."""
-        base = bp.Scenario.load("starlink-down", {"duration": f"{LENGTH_S:g} s", "seed": seed})
-        base.flows = [bp.Flow(cc, path=["starlink"], path_hints=None if self.hints else False)]
-        if not self.constant:
-            return base
-        table = base.to_dict()
-        link = table["link"]["starlink"]
-        for name, way in (("there", link), ("back", link["reverse"])):
-            found = draw(way["timeline"], seed, LENGTH_S)
-            frame = found.line.with_columns(delay_s=found.line["delay_s"].median())
-            lost = [
-                {"kind": "outage", "from": f"{begin * 1e3:.0f} ms", "to": f"{end * 1e3:.0f} ms"}
-                for begin, end in found.outages
-            ]
-            own = way["loss"]
-            way["loss"] = [*([own] if isinstance(own, Mapping) else own), *lost]
-            way["nominal"] = found.nominal
-            way["timeline"] = str(_written(frame, folder, f"constant-{name}-{seed}"))
-        return bp.Scenario.from_dict(table)
+    base = bp.Scenario.load("starlink-down", {"duration": f"{LENGTH_S:g} s", "seed": seed})
+    base.flows = [bp.Flow(cc, path=["starlink"], path_hints=None if hints else False)]
+    if not constant:
+        return base
+    table = base.to_dict()
+    link = table["link"]["starlink"]
+    for name, way in (("there", link), ("back", link["reverse"])):
+        found = draw(way["timeline"], seed, LENGTH_S)
+        frame = found.line.with_columns(delay_s=found.line["delay_s"].median())
+        lost = [
+            {"kind": "outage", "from": f"{begin * 1e3:.0f} ms", "to": f"{end * 1e3:.0f} ms"}
+            for begin, end in found.outages
+        ]
+        own = way["loss"]
+        way["loss"] = [*([own] if isinstance(own, Mapping) else own), *lost]
+        way["nominal"] = found.nominal
+        way["timeline"] = str(_written(frame, folder, f"constant-{name}-{seed}"))
+    return bp.Scenario.from_dict(table)
 
 
 def _written(frame: pl.DataFrame, folder: Path, name: str) -> Path:
@@ -155,8 +151,10 @@ def _written(frame: pl.DataFrame, folder: Path, name: str) -> Path:
 def settings(trace: Path, measured: Path | None) -> dict[str, Build]:
     """All settings by the name in the table."""
     given = beside(__file__, "leocc.toml")
-    found: dict[str, Build] = {name: Replay(trace, **of) for name, of in given["replay"].items()}
-    found |= {name: Drawn(**of) for name, of in given["drawn"].items()}
+    found: dict[str, Build] = {
+        name: partial(replay, trace=trace, **of) for name, of in given["replay"].items()
+    }
+    found |= {name: partial(drawn, **of) for name, of in given["drawn"].items()}
     if measured is not None:
         for path in measure.measured(measured):
             found[page.PATHS[path.name][0]] = path.scenario
@@ -177,7 +175,7 @@ class LeoCC(Experiment):
             for name, build in settings(trace, measured).items()
             for cc in ("bbr", *page.SENDERS.values())
         ]
-        runs += [(FIRST, cc, Replay(trace, loss=loss)) for cc, loss in RIVALS.items()]
+        runs += [(FIRST, cc, partial(replay, trace=trace, loss=loss)) for cc, loss in RIVALS.items()]
         return [
             case_of({"setting": name, "cc": cc, "seed": seed}, build(named_algorithm(cc), seed, self.lines))
             for name, cc, build in sorted(runs, key=lambda run: run[0] != FIRST)
