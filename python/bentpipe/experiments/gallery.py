@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,43 +50,36 @@ LOOK = {
 }
 
 
-@dataclass(frozen=True)
-class GalleryPanel:
-    """One of the three runs of a controller."""
-
-    title: str
-    ber: float
-    others: bool
-
-    def scenario(self, cc: str) -> bp.Scenario:
-        """The run of controller `cc`."""
-        # A controller that depends on signals of a queue gets such a queue.
-        kind: Any = KINDS[find(cc)["queue"] or "drop-tail"]
-        link = bp.Link(
-            rate="10 Mbit/s",
-            delay="250 ms",
-            queue=kind(limit=f"{BUFFER} packets"),
-            loss=bp.BitError(self.ber) if self.ber else None,
-        )
-        when: dict[str, Any] = dict(zip(("start", "stop"), (f"{t:g} s" for t in OTHERS), strict=True))
-        others = [
-            bp.Flow(traffic=bp.Cbr(f"{rate:.2f} Mbit/s", packet=f"{size} bytes"), path=["sat"], **when)
-            for rate, size in CROSS
-        ]
-        return bp.Scenario(
-            links={"sat": link},
-            flows=[bp.Flow(cc, path=["sat"], name="flow"), *(others if self.others else [])],
-            duration=f"{DURATION:g} s",
-            seed=1,
-            record=bp.Record(f"{INTERVAL:g} s", flows=True, links=True),
-        )
+PANELS = {
+    "no errors, other traffic": 0.0,
+    "bit error rate 1e-8": 1e-8,
+    "bit error rate 1e-7": 1e-7,
+}
+"""The runs of a controller by the titles of their panels: the bit error rate; the first has other traffic."""
 
 
-PANELS = (
-    GalleryPanel("no errors, other traffic", 0.0, others=True),
-    GalleryPanel("bit error rate 1e-8", 1e-8, others=False),
-    GalleryPanel("bit error rate 1e-7", 1e-7, others=False),
-)
+def scenario(cc: str, ber: float) -> bp.Scenario:
+    """The run of a controller."""
+    # A controller that depends on signals of a queue gets such a queue.
+    kind: Any = KINDS[find(cc)["queue"] or "drop-tail"]
+    link = bp.Link(
+        rate="10 Mbit/s",
+        delay="250 ms",
+        queue=kind(limit=f"{BUFFER} packets"),
+        loss=bp.BitError(ber) if ber else None,
+    )
+    when: dict[str, Any] = dict(zip(("start", "stop"), (f"{t:g} s" for t in OTHERS), strict=True))
+    others = [
+        bp.Flow(traffic=bp.Cbr(f"{rate:.2f} Mbit/s", packet=f"{size} bytes"), path=["sat"], **when)
+        for rate, size in ([] if ber else CROSS)
+    ]
+    return bp.Scenario(
+        links={"sat": link},
+        flows=[bp.Flow(cc, path=["sat"], name="flow"), *others],
+        duration=f"{DURATION:g} s",
+        seed=1,
+        record=bp.Record(f"{INTERVAL:g} s", flows=True, links=True),
+    )
 
 
 COLUMNS = ("t", "cwnd", "in_flight", "drops", "timeouts")
@@ -101,9 +94,9 @@ class Gallery(Experiment):
     def cases(self) -> list[Case]:
         """The three runs of every controller; a quick gallery is the whole one."""
         return [
-            case_of({"cc": entry["id"], "panel": panel.title}, panel.scenario(entry["id"]))
+            case_of({"cc": entry["id"], "panel": title}, scenario(entry["id"], ber))
             for entry in bp.controllers()
-            for panel in PANELS
+            for title, ber in PANELS.items()
         ]
 
     def measure(self, case: Case, result: bp.Result) -> Row:
@@ -213,7 +206,7 @@ def draw(entry: Mapping[str, Any], panels: Sequence[Row]) -> Figure:
     box = axes[0].get_position()
     per_second = box.width * 7.8 * 72 / DURATION
     per_segment = box.height * 1.75 * 72 / TOP
-    for ax, panel, row in zip(axes, PANELS, panels, strict=True):
+    for ax, (title, ber), row in zip(axes, PANELS.items(), panels, strict=True):
         t, cwnd, in_flight = (np.array(row[name]) for name in COLUMNS[:3])
         line = thinned(t * per_second, np.minimum(cwnd, 2 * TOP) * per_segment, 0.35)
         area = thinned(t * per_second, np.minimum(in_flight, 2 * TOP) * per_segment, 1.0)
@@ -222,17 +215,12 @@ def draw(entry: Mapping[str, Any], panels: Sequence[Row]) -> Figure:
         ax.fill(x, y, color=entry["colour"], alpha=0.22, lw=0)
         for level in (BDP, BDP + BUFFER):
             ax.axhline(level, color="0.45", lw=0.5, ls=(0, (4, 3)))
-        if panel.others:
+        if not ber:
             ax.axvspan(*OTHERS, color="0.5", alpha=0.13, lw=0)
-        ax.plot(
-            line[0] / per_second,
-            line[1] / per_segment,
-            color=line_colour(entry["colour"]),
-            lw=1.0,
-            solid_joinstyle="round",
-        )
+        ink = line_colour(entry["colour"])
+        ax.plot(line[0] / per_second, line[1] / per_segment, color=ink, lw=1.0, solid_joinstyle="round")
         ticks(ax, row)
-        ax.set_title(f"{panel.title}: {row['goodput_mbps']:.2f} Mbit/s", fontsize=7.5, pad=3)
+        ax.set_title(f"{title}: {row['goodput_mbps']:.2f} Mbit/s", fontsize=7.5, pad=3)
         ax.set(xlim=(0, DURATION), ylim=(0, TOP), xticks=(0, 30, 60, 90), yticks=(0, 500, 1000))
         ax.tick_params(length=2, labelsize=7, pad=2)
         if ax is not axes[0]:
@@ -251,15 +239,8 @@ def ticks(ax: Axes, row: Row) -> None:
     for bar in np.split(slots, np.flatnonzero(np.diff(slots) > 1) + 1) if len(slots) else []:
         x += [bar[0] * SLOT, (bar[-1] + 1) * SLOT, np.nan]
     ax.plot(x, np.full(len(x), 0.028), color="#cc0000", lw=4.5, solid_capstyle="butt", transform=place)
-    ax.plot(
-        row["timeouts"],
-        np.full(len(row["timeouts"]), 0.12),
-        "x",
-        color="#cc0000",
-        ms=3.2,
-        mew=0.8,
-        transform=place,
-    )
+    y = np.full(len(row["timeouts"]), 0.12)
+    ax.plot(row["timeouts"], y, "x", color="#cc0000", ms=3.2, mew=0.8, transform=place)
 
 
 def digest(panels: Sequence[Row]) -> str:
@@ -289,10 +270,7 @@ def page(rows: Rows) -> str:
     heads = texts(["controller", "no errors, other traffic", "1e-8", "1e-7", "timeouts"])
     return rendered(
         PAGE,
-        buffer=BUFFER,
-        cross=sum(rate for rate, _ in CROSS),
-        bdp=BDP,
-        top=TOP,
+        **{"buffer": BUFFER, "cross": sum(rate for rate, _ in CROSS), "bdp": BDP, "top": TOP},
         one_in=one_in,
         table=markdown(heads, body),
         entries=[find(cc) for (cc,) in rows.groups("cc")],
