@@ -41,12 +41,6 @@ class Chart:
       text, the axis has names
     - `y`, `x` and `along`: a metric against another; along each curve a part of the setting changes
     - `label` and `panel`: the course of each algorithm's first run over time, with the label of its axis
-
-    Args:
-        panel: the part of the setting; each of its values has a chart of its own.
-        where: values of other parts in this chart.
-        log_x: a logarithmic horizontal axis.
-        log_y: a logarithmic vertical axis.
     """
 
     x: str = ""
@@ -54,64 +48,47 @@ class Chart:
     y: str = ""
     along: str = ""
     label: str = ""
-    panel: str | None = None
-    where: Setting = field(default_factory=dict)
-    log_x: bool = False
-    log_y: bool = False
+    panel: str | None = None  #: the part of the setting; each of its values has a chart of its own.
+    where: Setting = field(default_factory=dict)  #: values of other parts in this chart.
+    log_x: bool = False  #: a logarithmic horizontal axis.
+    log_y: bool = False  #: a logarithmic vertical axis.
 
 
 @dataclass
 class Chapter:
-    """An experiment of an evaluation: runs that answer one question about an algorithm.
+    """An experiment of an evaluation: runs that answer one question about an algorithm."""
 
-    Args:
-        name: the name by which criteria refer to it.
-        title: the heading of its chapter.
-        question: the question, for the reader.
-        setup: links, flows and times, in words.
-        source: the documents and sections that it is made for.
-        axes: each part of a setting, and its words for an axis.
-        metrics: the metrics, by name; an interval of one does not go beyond its possible range.
-        settings: the set-ups of a quick evaluation, or of a full one.
-        build: the scenario of a setting, an algorithm (as in `Flow.cc`) and a seed.
-        measure: the numbers of one run.
-        charts: the charts.
-        deviation: differences from the source, with the reasons; "" for none.
-        seeds: number of seeds, by extent.
-        traced: whether `measure` needs the flows over time.
-        course: of a run, instants and values for its charts over time; the runs are traced then.
-        controls: runs of a setting and a seed without the algorithm, by name; their rows are for `compare`.
-        compare: adds metrics to the rows of a setting and a seed: those of the algorithms, and by name those
-            of the controls.
-        labels: the algorithms, the one that the evaluation is about first.
-        rows: for each run and part of its setting: algorithm, seed, the setting, the metrics.
-        courses: of first runs: setting, algorithm, instants and values.
-        failed: algorithm, setting in words and error of each run that failed.
-        missing: runs that were not made because the user stopped the evaluation.
-    """
-
-    name: str
-    title: str
-    question: str
-    setup: str
-    source: str
-    axes: Mapping[str, str]
+    name: str  #: the name by which criteria refer to it.
+    title: str  #: the heading of its chapter.
+    question: str  #: the question, for the reader.
+    setup: str  #: links, flows and times, in words.
+    source: str  #: the documents and sections that it is made for.
+    axes: Mapping[str, str]  #: each part of a setting, and its words for an axis.
+    #: the metrics, by name; an interval of one does not go beyond its possible range.
     metrics: Mapping[str, MeasureRow]
-    settings: Callable[[Extent], Iterable[Setting]]
+    settings: Callable[[Extent], Iterable[Setting]]  #: the set-ups of a quick evaluation, or of a full one.
+    #: the scenario of a setting, an algorithm (as in `Flow.cc`) and a seed.
     build: Callable[[Setting, Any, int], Scenario]
-    measure: Callable[[Observation], Numbers | Measured]
-    charts: Sequence[Chart]
-    deviation: str = ""
-    seeds: Mapping[Extent, int] = field(default_factory=lambda: SEEDS)
-    traced: bool = False
+    measure: Callable[[Observation], Numbers | Measured]  #: the numbers of one run.
+    charts: Sequence[Chart]  #: the charts.
+    deviation: str = ""  #: differences from the source, with the reasons; "" for none.
+    seeds: Mapping[Extent, int] = field(default_factory=lambda: SEEDS)  #: number of seeds, by extent.
+    traced: bool = False  #: whether `measure` needs the flows over time.
+    #: of a run, instants and values for its charts over time; the runs are traced then.
     course: Callable[[Observation], tuple[Sequence[float], Sequence[float]]] | None = None
+    #: runs of a setting and a seed without the algorithm, by name; their rows are for `compare`.
     controls: Mapping[str, Callable[[Setting, int], Scenario]] = field(default_factory=dict)
+    #: adds metrics to the rows of a setting and a seed: those of the algorithms, and by name those of the
+    #: controls.
     compare: Callable[[list[dict[str, Any]], Mapping[str, dict[str, Any]]], None] | None = None
-    labels: Sequence[str] = ()
+    labels: Sequence[str] = ()  #: the algorithms, the one that the evaluation is about first.
+    #: for each run and part of its setting: algorithm, seed, the setting, the metrics.
     rows: Rows = field(default_factory=Rows)
+    #: of first runs: setting, algorithm, instants and values.
     courses: list[tuple[Setting, str, Sequence[float], Sequence[float]]] = field(default_factory=list)
+    #: algorithm, setting in words and error of each run that failed.
     failed: list[tuple[str, str, str]] = field(default_factory=list)
-    missing: int = 0
+    missing: int = 0  #: runs that were not made because the user stopped the evaluation.
 
     def of(self, labels: Sequence[str]) -> Chapter:
         """The same about these algorithms, without rows."""

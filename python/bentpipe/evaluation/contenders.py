@@ -17,17 +17,11 @@ STANDARDS = ("cubic", "reno")
 
 @dataclass(frozen=True)
 class Contender:
-    """An algorithm of an evaluation: the one under evaluation, or a standard one.
+    """An algorithm of an evaluation: the one under evaluation, or a standard one."""
 
-    Args:
-        label: its display name, unique in the evaluation.
-        cc: its value for `Flow.cc`.
-        id: its registered name with its parameters, or the name of its class.
-    """
-
-    label: str
-    cc: Any
-    id: str
+    label: str  #: its display name, unique in the evaluation.
+    cc: Any  #: its value for `Flow.cc`.
+    id: str  #: its registered name with its parameters, or the name of its class.
 
     @property
     def style(self) -> str:

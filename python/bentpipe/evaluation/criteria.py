@@ -28,25 +28,17 @@ class Line:
 
     An interval on the right side meets it, one on the wrong side does not, and one that holds the bound
     leaves the matter open.
-
-    Args:
-        experiment: its name.
-        metric: one of its metrics.
-        words: the line in words, with its source if it is not ours.
-        most: the metric is at most this (SI unit).
-        least: the metric is at least this.
-        times: the bound is this multiple of the value of the worse standard algorithm, and no stricter than
-            `most` or `least`.
-        where: parts of the settings.
     """
 
-    experiment: str
-    metric: str
-    words: str
-    most: float | None = None
-    least: float | None = None
+    experiment: str  #: its name.
+    metric: str  #: one of its metrics.
+    words: str  #: the line in words, with its source if it is not ours.
+    most: float | None = None  #: the metric is at most this (SI unit).
+    least: float | None = None  #: the metric is at least this.
+    #: the bound is this multiple of the value of the worse standard algorithm, and no stricter than `most` or
+    #: `least`.
     times: float | None = None
-    where: Setting = field(default_factory=dict)
+    where: Setting = field(default_factory=dict)  #: parts of the settings.
 
 
 class Exhibit(NamedTuple):
@@ -59,25 +51,15 @@ class Exhibit(NamedTuple):
 
 @dataclass(frozen=True)
 class Criterion:
-    """One demand of a document.
+    """One demand of a document."""
 
-    Args:
-        document: "RFC 9743" or "tcpeval".
-        section: its number there.
-        level: how strongly it is put.
-        asks: the demand.
-        evidence: the numbers that answer it; empty if it is not evaluated.
-        reason: why it is not evaluated, or the limits of the evidence.
-        lines: at which the answer is held; without one it is a matter of judgement.
-    """
-
-    document: str
-    section: str
-    level: Level
-    asks: str
-    evidence: Sequence[Exhibit] = ()
-    reason: str = ""
-    lines: Sequence[Line] = ()
+    document: str  #: "RFC 9743" or "tcpeval".
+    section: str  #: its number there.
+    level: Level  #: how strongly it is put.
+    asks: str  #: the demand.
+    evidence: Sequence[Exhibit] = ()  #: the numbers that answer it; empty if it is not evaluated.
+    reason: str = ""  #: why it is not evaluated, or the limits of the evidence.
+    lines: Sequence[Line] = ()  #: at which the answer is held; without one it is a matter of judgement.
 
 
 _GIVEN = beside(__file__, "criteria.toml")

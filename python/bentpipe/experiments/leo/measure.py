@@ -47,23 +47,14 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class MovingPath:
-    """A path over time, with the data that a simulation of it needs.
+    """A path over time, with the data that a simulation of it needs."""
 
-    Attributes:
-        name: as in docs/leo.csv.
-        group: `LEO`, `GEO` or `MEASURED`.
-        frame: a time line with rate_bps, delay_s, up and handover.
-        duration_s: of a run.
-        reverse_bps: the rate of the way back.
-        loss: packets lost at random, a share; where the frame has a loss rate, that counts.
-    """
-
-    name: str
-    group: str
-    frame: pl.DataFrame
-    duration_s: float
-    reverse_bps: float
-    loss: float = 0.0
+    name: str  #: as in docs/leo.csv.
+    group: str  #: `LEO`, `GEO` or `MEASURED`.
+    frame: pl.DataFrame  #: a time line with rate_bps, delay_s, up and handover.
+    duration_s: float  #: of a run.
+    reverse_bps: float  #: the rate of the way back.
+    loss: float = 0.0  #: packets lost at random, a share; where the frame has a loss rate, that counts.
 
     @property
     def handovers(self) -> np.ndarray:

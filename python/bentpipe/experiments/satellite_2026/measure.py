@@ -47,27 +47,16 @@ VIDEO = bp.Video(
 
 @dataclass(frozen=True)
 class SatellitePath:
-    """A path.
+    """A path."""
 
-    Attributes:
-        name: as in docs/satellite-2026.csv.
-        label: in tables and figures.
-        about: a line about it.
-        links: in the order in which data crosses them.
-        rtt_s: round trip without queues; with a relay of its two halves.
-        extra_delay: at the server, one way.
-        first_s: length of the start of a flow.
-        ack_jitter: acknowledgements are held for up to this time, at random and in order.
-    """
-
-    name: str
-    label: str
-    about: str
-    links: dict[str, bp.Link]
-    rtt_s: Sequence[float]
-    extra_delay: str | None = None
-    ack_jitter: str | None = None
-    first_s: float = FIRST_S
+    name: str  #: as in docs/satellite-2026.csv.
+    label: str  #: in tables and figures.
+    about: str  #: a line about it.
+    links: dict[str, bp.Link]  #: in the order in which data crosses them.
+    rtt_s: Sequence[float]  #: round trip without queues; with a relay of its two halves.
+    extra_delay: str | None = None  #: at the server, one way.
+    ack_jitter: str | None = None  #: acknowledgements are held for up to this time, at random and in order.
+    first_s: float = FIRST_S  #: length of the start of a flow.
 
     @property
     def relay(self) -> bool:

@@ -30,24 +30,17 @@ SHARES = (10, 25, 50, 75, 90)
 
 @dataclass(frozen=True)
 class SenderVariant:
-    """A sender and a path: the changes against a buffer of one bandwidth-delay product.
-
-    Attributes:
-        share: share of the UDP rate that TCP can get.
-        loss: of the packets that are lost at random.
-        ping: the delay follows the ping; else it is constant, half of the least round trip.
-        outages: packets sent in an outage of the dish are lost.
-    """
+    """A sender and a path: the changes against a buffer of one bandwidth-delay product."""
 
     name: str
     cc: str
     label: str
     buffer_bdp: float = 1.0
     window: str | None = None
-    share: float = 1.0
-    loss: float = 0.0
-    ping: bool = True
-    outages: bool = True
+    share: float = 1.0  #: share of the UDP rate that TCP can get.
+    loss: float = 0.0  #: of the packets that are lost at random.
+    ping: bool = True  #: the delay follows the ping; else it is constant, half of the least round trip.
+    outages: bool = True  #: packets sent in an outage of the dish are lost.
 
 
 _GIVEN = beside(__file__, "capacity.toml")

@@ -87,20 +87,14 @@ def capacity(timeline: Mapping[str, object], seed: int, length_s: float) -> Floa
 
 @dataclass(frozen=True)
 class Tests:
-    """Tests of TCP, measured or simulated, each with the capacity of its path: payload in bits per second.
+    """Tests of TCP, measured or simulated, each with the capacity of its path: payload in bits per second."""
 
-    Attributes:
-        capacity_bps: by test.
-        slots_bps: goodput of half seconds, by test.
-        again: for each way to count (`measured.WAYS`) retransmitted over delivered, by test, where known;
-            "sender" is the simulated sender's own count of the whole test.
-        quiet: for each way the share of times of 5 s that are quiet.
-    """
-
-    capacity_bps: list[float]
-    slots_bps: list[Floats]
+    capacity_bps: list[float]  #: by test.
+    slots_bps: list[Floats]  #: goodput of half seconds, by test.
+    #: for each way to count (`measured.WAYS`) retransmitted over delivered, by test, where known; "sender" is
+    #: the simulated sender's own count of the whole test.
     again: dict[str, list[float]]
-    quiet: dict[str, float]
+    quiet: dict[str, float]  #: for each way the share of times of 5 s that are quiet.
 
     @classmethod
     def of(cls, flows: Sequence[Row]) -> Tests:

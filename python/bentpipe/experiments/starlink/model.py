@@ -36,31 +36,19 @@ FAMILIES = {"D": (0.25, 1.0), "S": (2.5, 0.65)}
 
 @dataclass(frozen=True)
 class SenderSetting:
-    """A sender over the model, or one in each direction.
+    """A sender over the model, or one in each direction."""
 
-    Attributes:
-        cc: the algorithm.
-        family: one of `FAMILIES`; None on the uplink, whose buffer is that of the preset.
-        loss: loss events per packet; None for those of the preset.
-        loss_up: the same of the reverse direction.
-        window: receive window.
-        rate: median of the level, on the wire, bits per second; None for that of the profile.
-        preset: the scenario.
-        flows: some of its flows; empty for all.
-        length_s: of a run.
-        counted: "late" or "prompt": count its segments as those of a measured test.
-    """
-
-    cc: str
-    family: str | None = "D"
-    loss: float | None = None
-    loss_up: float | None = None
-    window: str | None = None
+    cc: str  #: the algorithm.
+    family: str | None = "D"  #: one of `FAMILIES`; None on the uplink, whose buffer is that of the preset.
+    loss: float | None = None  #: loss events per packet; None for those of the preset.
+    loss_up: float | None = None  #: the same of the reverse direction.
+    window: str | None = None  #: receive window.
+    #: median of the level, on the wire, bits per second; None for that of the profile.
     rate: float | None = None
-    preset: str = "starlink-down"
-    flows: Sequence[str] = ()
-    length_s: float = TEST_S
-    counted: str = ""
+    preset: str = "starlink-down"  #: the scenario.
+    flows: Sequence[str] = ()  #: some of its flows; empty for all.
+    length_s: float = TEST_S  #: of a run.
+    counted: str = ""  #: "late" or "prompt": count its segments as those of a measured test.
 
     def scenario(self, seed: int) -> bp.Scenario:
         """The scenario of a seed, with the segments and the least timeout of the measured senders."""

@@ -28,23 +28,14 @@ PING_S = 0.2
 
 @dataclass(frozen=True)
 class Day:
-    """What describes the capacity of a day, for each test, so that tests can be drawn again.
+    """What describes the capacity of a day, for each test, so that tests can be drawn again."""
 
-    Attributes:
-        slots: (tests, 240) payload of half seconds in bits per second.
-        phases: their middles in seconds after a full minute, modulo 15.
-        periods: the period of each.
-        clear: whether it is outside outages.
-        pings: round trips in seconds.
-        windows: of UDP and TCP tests, the outages' lengths in seconds.
-    """
-
-    slots: list[Floats]
-    phases: list[Floats]
-    periods: list[NDArray[np.int64]]
-    clear: list[NDArray[np.bool_]]
-    pings: list[Floats]
-    windows: list[Floats]
+    slots: list[Floats]  #: (tests, 240) payload of half seconds in bits per second.
+    phases: list[Floats]  #: their middles in seconds after a full minute, modulo 15.
+    periods: list[NDArray[np.int64]]  #: the period of each.
+    clear: list[NDArray[np.bool_]]  #: whether it is outside outages.
+    pings: list[Floats]  #: round trips in seconds.
+    windows: list[Floats]  #: of UDP and TCP tests, the outages' lengths in seconds.
 
 
 def of_day(directory: Path, day: str) -> Day:
@@ -92,21 +83,13 @@ def drawn(tests: int) -> Day:
 
 @dataclass(frozen=True)
 class UdpLevels:
-    """The levels of a UDP test's periods, and its half seconds relative to these.
+    """The levels of a UDP test's periods, and its half seconds relative to these."""
 
-    Attributes:
-        levels: by period.
-        spreads: standard deviation of the course in each period.
-        course: of each half second.
-        even: the course over the standard deviation of its period.
-        phases: as of the day.
-    """
-
-    levels: dict[int, float]
-    spreads: dict[int, float]
-    course: Floats
-    even: Floats
-    phases: Floats
+    levels: dict[int, float]  #: by period.
+    spreads: dict[int, float]  #: standard deviation of the course in each period.
+    course: Floats  #: of each half second.
+    even: Floats  #: the course over the standard deviation of its period.
+    phases: Floats  #: as of the day.
 
 
 def split(day: Day) -> list[UdpLevels]:
