@@ -94,20 +94,11 @@ def _keepers(rows: Rows) -> str:
         if entry["id"] in KEEPERS:
             cells = []
             for p in ON_LEO:
-                three = [
-                    rows.mean("share", path=p, cc=f"{entry['id']}{more}")
-                    for more in ("", " base_window=10", " path_change=reset")
-                ]
+                ways = (entry["id"] + more for more in ("", " base_window=10", " path_change=reset"))
+                three = [rows.mean("share", path=p, cc=cc) for cc in ways]
                 cells.append(", ".join("–" if np.isnan(v) else f"{100 * v:.0f}" for v in three))
             body.append([entry["label"], *cells])
     return markdown(texts(["controller", *(PATHS[p][0] for p in ON_LEO)]), body)
-
-
-def _look(cc: str) -> tuple[str, str, str]:
-    """Label, colour and line style of a controller with parameters."""
-    style, changed = style_of(cc.split()[0]), " " in cc
-    label = f"{style['label']}, reset at handovers" if changed else style["label"]
-    return label, style["colour"], "--" if changed else "-"
 
 
 def _story(path: MovingPath, traces: Mapping[str, Any]) -> Figure:
@@ -118,19 +109,16 @@ def _story(path: MovingPath, traces: Mapping[str, Any]) -> Figure:
     under = {"color": "#cccccc", "linewidth": 4, "zorder": 0}
     top.step(grid, could, where="pre", label="the path", **under)
     for cc, trace in traces.items():
-        label, colour, line = _look(cc)
-        bits = np.interp(
-            np.append(0.0, grid), trace["t_s"].to_numpy(), 8.0 * trace["delivered_bytes"].to_numpy()
-        )
+        style, changed = style_of(cc.split()[0]), " " in cc
+        colour, line = style["colour"], "--" if changed else "-"
+        label = f"{style['label']}, reset at handovers" if changed else style["label"]
+        t, delivered = (trace[name].to_numpy() for name in ("t_s", "delivered_bytes"))
+        bits = np.interp(np.append(0.0, grid), t, 8.0 * delivered)
         top.plot(grid, np.diff(bits) / 0.5e6, line, color=colour, linewidth=1, label=label)
         low.plot(trace["t_s"], 1e3 * trace["srtt_s"], line, color=colour, linewidth=0.9)
     low.step(*_until_end(path, 2e3 * path.frame["delay_s"].to_numpy()), where="post", **under)
-    top.set_ylabel("goodput, Mbit/s")
-    low.set_ylabel("round trip, ms")
-    low.set_xlabel("time, s")
-    low.set_ylim(0)
-    top.set_ylim(0)
-    top.set_xlim(0, path.duration_s)
+    low.set(ylabel="round trip, ms", xlabel="time, s", ylim=(0, None))
+    top.set(ylabel="goodput, Mbit/s", ylim=(0, None), xlim=(0, path.duration_s))
     figure.legend(loc="outside upper center", ncols=5, frameon=False)
     return figure
 
@@ -161,8 +149,7 @@ def _dots(rows: Rows) -> Figure:
         shares = [100 * rows.mean("share", path=name, cc=cc) for cc in others]
         ax.plot(shares, [-1.5] * len(shares), "|", color="black", markersize=9, alpha=0.45, clip_on=False)
         ax.set_title(PATHS[name][0], fontsize=8)
-        ax.set_xlim(0, 105)
-        ax.set_xticks([0, 50, 100])
+        ax.set(xlim=(0, 105), xticks=[0, 50, 100])
         ax.grid(axis="x", linewidth=0.4)
     ticks = [*((y, e["label"]) for y, e in enumerate(entries)), (-1.5, f"the {len(others)} others")]
     axes[0].set_yticks(*zip(*ticks, strict=True))
@@ -184,11 +171,8 @@ def _paths(paths: Sequence[MovingPath]) -> Figure:
         for at in path.handovers:
             ax.axvline(at, color="#bbbbbb", linewidth=0.5, zorder=0)
         ax.set_title(PATHS[path.name][0], fontsize=8)
-        ax.set_ylabel("round trip, ms" if moves else "rate, Mbit/s")
-        ax.set_ylim(0, 1.15 * float(np.nanmax(y)))
-        ax.set_xlim(0, path.duration_s)
-        if i >= columns:
-            ax.set_xlabel("s")
+        ax.set(ylabel="round trip, ms" if moves else "rate, Mbit/s", xlabel="s" if i >= columns else "")
+        ax.set(ylim=(0, 1.15 * float(np.nanmax(y))), xlim=(0, path.duration_s))
     return figure
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,6 +17,7 @@ from bentpipe.experiments.satellite_2026.claims import claims
 from bentpipe.experiments.satellite_2026.measure import PATHS, mean
 from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.pages.page import line_colour
+from bentpipe.registry import style
 from bentpipe.studies.claim import Claim
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
@@ -60,11 +60,9 @@ def _cell(rows: Rows, path: str, cc: str, what: str, digits: int) -> str:
 
 def _table(rows: Rows, found: Sequence[str], columns: Sequence[tuple[str, str, str, int]]) -> str:
     """A row for each algorithm. `columns`: head, path, number, digits."""
-    body = (
-        [ALGORITHMS[cc], *(_cell(rows, path, cc, what, digits) for _, path, what, digits in columns)]
-        for cc in found
-    )
-    return markdown(["<algorithm", *(head for head, *_ in columns)], body)
+    heads = ["<algorithm", *(head for head, *_ in columns)]
+    cells = ([_cell(rows, path, cc, what, n) for _, path, what, n in columns] for cc in found)
+    return markdown(heads, ([ALGORITHMS[cc], *row] for cc, row in zip(found, cells, strict=True)))
 
 
 def _checks(claim: Claim) -> str:
@@ -86,8 +84,6 @@ Traces = Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]
 
 def colour(cc: str) -> str:
     """The colour of an algorithm."""
-    from bentpipe.registry import style
-
     return COLOURS.get(cc) or line_colour(style(cc.partition(" ")[0])["colour"])
 
 
@@ -95,20 +91,17 @@ def _draw_start(traces: Traces) -> Figure:
     figure = Figure(figsize=(8.6, 3.6), layout="constrained")
     until = 20.0
     for ax, name in zip(figure.subplots(1, 2, sharey=True), SHOWN, strict=True):
-        path = next(path for path in PATHS if path.name == name)
+        path = _path(name)
         for (of, cc), (t, delivered) in traces.items():
             if of == name:
-                style = "-" if cc in STARTS else "--"
+                dashes = "-" if cc in STARTS else "--"
                 # Others lie upon plain CUBIC for long: it is a broad line below them.
                 under = {"linewidth": 3.5, "zorder": 1} if cc == "cubic" else {"linewidth": 1.2}
-                ax.plot(t, delivered / 1e6, style, color=colour(cc), label=ALGORITHMS[cc], **under)
+                ax.plot(t, delivered / 1e6, dashes, color=colour(cc), label=ALGORITHMS[cc], **under)
         line = [0, until * sat.RATE_BPS / 8e6]
         ax.plot([0, until], line, ":", color="black", linewidth=1, label="rate of the link")
-        ax.set_xlim(0, until)
-        ax.set_xticks(np.arange(0, until + 1, 5))
-        ax.set_ylim(0, until * sat.RATE_BPS / 8e6)
-        ax.set_title(path.label)
-        ax.set_xlabel("seconds since the flow began")
+        ax.set(xlim=(0, until), xticks=np.arange(0, until + 1, 5), ylim=(0, until * sat.RATE_BPS / 8e6))
+        ax.set(title=path.label, xlabel="seconds since the flow began")
     figure.axes[0].set_ylabel("delivered, MB")
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
@@ -135,12 +128,10 @@ def _draw_dots(rows: Rows, found: Sequence[str], numbers: Sequence[tuple[str, st
 def _dots(ax: Axes, rows: Rows, found: Sequence[str], path: str, what: str) -> None:
     ends = [0.0]
     for y, cc in enumerate(found):
-        known = mean(rows, path, cc, what)
-        if known is not None:
+        if (known := mean(rows, path, cc, what)) is not None:
             ends.append(known.high)
-            below, above = known.arms
-            line: Any = {"fmt": "o", "color": colour(cc), "markersize": 4, "elinewidth": 1}
-            ax.errorbar(known.centre, y, xerr=[[below], [above]], **line)
+            arms = [[arm] for arm in known.arms]
+            ax.errorbar(known.centre, y, xerr=arms, fmt="o", color=colour(cc), markersize=4, elinewidth=1)
     ax.set_xlim(0, 1.1 * max(ends) or 1)
     ax.grid(axis="x", linewidth=0.4)
 
