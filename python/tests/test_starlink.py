@@ -13,7 +13,7 @@ import bentpipe as bp
 from bentpipe.experiments.rows import Rows
 from bentpipe.experiments.starlink import capacity, experiment, model, statistics
 from bentpipe.experiments.starlink import measured as data
-from bentpipe.experiments.starlink.experiment import by_setting, put, transfers
+from bentpipe.experiments.starlink.experiment import by_setting, transfers
 from bentpipe.timeline.drawn import PROFILES
 
 NOON = 1_716_825_600
@@ -332,10 +332,12 @@ def test_the_model_is_validated_day_by_day(measured, tmp_path, monkeypatch) -> N
     assert fitted.read_text().startswith(',27 May,model\n"level: median, Mbit/s",')
 
 
-def test_a_table_is_a_csv_file_and_a_part_of_the_page(tmp_path: Path) -> None:
+def test_a_table_is_a_csv_file_and_a_part_of_the_page(tmp_path, monkeypatch) -> None:
     page = tmp_path / "starlink.md"
     page.write_text("<!-- starlink_race -->\nold\n<!-- end starlink_race -->\nrest\n")
-    put(model.StarlinkRace(tmp_path), "starlink_race", [["algorithm", "D, 6e-6"], ["BBR", "84"]])
+    table = ("starlink_race", [["algorithm", "D, 6e-6"], ["BBR", "84"]], "")
+    monkeypatch.setattr(model.StarlinkRace, "parts", lambda *_: [table])
+    model.StarlinkRace(tmp_path).finish(Rows())
     text = page.read_text()
     assert "| BBR | 84 |" in text and "old" not in text and text.endswith("rest\n")
     assert (tmp_path / "validation" / "starlink_race.csv").read_text() == 'algorithm,"D, 6e-6"\nBBR,84\n'

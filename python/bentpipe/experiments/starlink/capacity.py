@@ -5,7 +5,7 @@ Written are distributions alone: validation/starlink.csv, the figure starlink.sv
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -20,7 +20,7 @@ import bentpipe as bp
 from bentpipe.experiments.experiment import case_of
 from bentpipe.experiments.rows import Rows
 from bentpipe.experiments.starlink import measured as data
-from bentpipe.experiments.starlink.experiment import OfStarlink, Tests, by_setting, put, transfers
+from bentpipe.experiments.starlink.experiment import OfStarlink, Tests, by_setting, transfers
 from bentpipe.io.toml_tables import beside
 from bentpipe.pages.markdown import markdown, texts
 from bentpipe.sweeps.case import Case, Key
@@ -68,8 +68,8 @@ class OverCapacity(OfStarlink):
             found.append(case_of({"variant": variant.name, "seed": seed}, run, **settings))
         return found
 
-    def finish(self, rows: Rows) -> list[Path]:
-        """Writes the table of distributions; of a full experiment the figure and the page, too."""
+    def parts(self, rows: Rows) -> Iterator[tuple[str, list[list[str]], str]]:
+        """The table of distributions; of a full experiment the figure, too."""
         directory = self.given()
         seen = transfers(directory, data.DAY, "downlink")
         found = {"measured": TransferSet("measured (BBR)", seen, "settled")}
@@ -77,13 +77,11 @@ class OverCapacity(OfStarlink):
         labels = {variant.name: variant.label for variant in VARIANTS}
         for (name,), tests in by_setting(rows, "variant").items():
             found[str(name)] = TransferSet(labels[str(name)], tests, "sender")
-        table = {name: of.row() for name, of in found.items()}
         if not self.quick:
             figure(self.out / "starlink.svg", found)
-        heads = ["transfers", *table["measured"]]
         parts = [_signs(data.signs(directory)), _shares(found), _words(*data.measured(directory), seen)]
-        lines = [heads, *([name, *row.values()] for name, row in table.items())]
-        return put(self, "starlink", lines, "\n\n".join(parts))
+        lines = [[name, *of.row().values()] for name, of in found.items()]
+        yield "starlink", [["transfers", *found["measured"].row()], *lines], "\n\n".join(parts)
 
 
 def scenario(capacity: data.Capacity, variant: SenderVariant, line: Path, *, seed: int) -> bp.Scenario:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from bentpipe.units import seconds
 
 
 class OfStarlink(Experiment):
-    """An experiment of the page.
+    """An experiment of the page, whose results are tables, each a CSV file and a part of docs/starlink.md.
 
     Settings of a case: `counted` is "late" or "prompt" if the run is counted as a measured test
     (`measured.of_result`), else empty; `capacity_bps` is what UDP got if the link is not drawn.
@@ -63,6 +64,30 @@ class OfStarlink(Experiment):
             (only,) = found.values()
             only |= data.of_result(result, late=case.settings["counted"] == "late").by_way()
         return {"flows": found}
+
+    @abstractmethod
+    def parts(self, rows: Rows) -> Iterable[tuple[str, Sequence[Sequence[str]], str]]:
+        """Tables, the heads first: the name of each, which its marks in the page have, and its text there.
+
+        Without a text it is the table.
+        """
+
+    def finish(self, rows: Rows) -> list[Path]:
+        """Writes the tables; with a full experiment into the page, too, which is begun if it is not there."""
+        written = []
+        page = self.out / "starlink.md"
+        for name, (heads, *body), part in self.parts(rows):
+            written.append(self.tables / f"{name}.csv")
+            files.replace_text(written[-1], files.csv_text([heads, *body]))
+            if self.quick:
+                continue
+            text = page.read_text(encoding="utf-8") if page.is_file() else ""
+            if f"<!-- {name} -->\n" not in text:
+                text += f"<!-- {name} -->\n<!-- end {name} -->\n"
+            part = part or markdown([f"<{heads[0]}", *heads[1:]], body, spaced=True)
+            files.replace_text(page, replaced(text, name, part))
+            written.append(page)
+        return written
 
 
 def capacity(timeline: Mapping[str, object], seed: int, length_s: float) -> Floats:
@@ -155,29 +180,3 @@ def transfers(directory: Path, day: str, way: str) -> Tests:
 def percentiles(values: Sequence[float] | Floats | pl.Series, shares: Sequence[int], digits: int) -> str:
     """Percentiles of values as a cell of a table."""
     return ", ".join(f"{value:.{digits}f}" for value in np.percentile(values, shares))
-
-
-def put(of: Experiment, name: str, rows: Sequence[Sequence[str]], part: str | None = None) -> list[Path]:
-    """Writes a table as CSV and, of a full experiment, into docs/starlink.md between the marks of its name.
-
-    Args:
-        of: the experiment.
-        name: of the CSV file, and of the marks. A page that is not there is begun.
-        rows: the table, its heads first.
-        part: the text of the page; by default the table.
-
-    Returns:
-        The files.
-    """
-    file = of.tables / f"{name}.csv"
-    files.replace_text(file, files.csv_text(rows))
-    if of.quick:
-        return [file]
-    page = of.out / "starlink.md"
-    text = page.read_text(encoding="utf-8") if page.is_file() else ""
-    if f"<!-- {name} -->\n" not in text:
-        text += f"<!-- {name} -->\n<!-- end {name} -->\n"
-    heads, *body = rows
-    part = markdown([f"<{heads[0]}", *heads[1:]], body, spaced=True) if part is None else part
-    files.replace_text(page, replaced(text, name, part))
-    return [file, page]

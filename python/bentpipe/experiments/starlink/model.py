@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,7 @@ from bentpipe.controller import named_algorithm
 from bentpipe.experiments.experiment import case_of
 from bentpipe.experiments.rows import Rows
 from bentpipe.experiments.starlink import measured as data
-from bentpipe.experiments.starlink.experiment import (
-    OfStarlink,
-    Tests,
-    by_setting,
-    percentiles,
-    put,
-    transfers,
-)
+from bentpipe.experiments.starlink.experiment import OfStarlink, Tests, by_setting, percentiles, transfers
 from bentpipe.experiments.starlink.measured import MSS, SLOT_S, TEST_S, WAYS, Floats
 from bentpipe.experiments.starlink.statistics import STATISTICS, fit, of_day, split
 from bentpipe.sweeps.case import Case
@@ -30,6 +23,7 @@ from bentpipe.sweeps.kept import Row
 from bentpipe.timeline.drawn import PROFILES
 
 CAR = PROFILES["car-2024"]
+Part = tuple[str, list[list[str]], str]
 FAMILIES = {"D": (0.25, 1.0), "S": (2.5, 0.65)}
 """Both explanations of the measurement: buffer in BDP, and share of the rate."""
 
@@ -111,12 +105,11 @@ class Validation(OfStarlink):
                 found += replace(setting, rate=rate).cases(seeds, day=day, setting=name)
         return found
 
-    def finish(self, rows: Rows) -> list[Path]:
-        """Writes both tables."""
-        directory = self.given()
-        found = by_setting(rows, "day", "setting")
-        table = validated(directory, found, found["", "uplink"])
-        return [*put(self, "starlink_validate", table), *put(self, "starlink_fit", fit(directory))]
+    def parts(self, rows: Rows) -> Iterator[Part]:
+        """Both tables."""
+        directory, found = self.given(), by_setting(rows, "day", "setting")
+        yield "starlink_validate", validated(directory, found, found["", "uplink"]), ""
+        yield "starlink_fit", fit(directory), ""
 
 
 def validated(directory: Path, found: Mapping[tuple[Any, ...], Tests], up: Tests) -> list[list[str]]:
@@ -227,8 +220,8 @@ class StarlinkRace(OfStarlink):
             for case in setting.cases(self.seeds(RACES), algorithm=name, end=end)
         ]
 
-    def finish(self, rows: Rows) -> list[Path]:
-        """Writes the median goodput over what UDP gets."""
+    def parts(self, rows: Rows) -> Iterator[Part]:
+        """The median goodput over what UDP gets."""
         found = by_setting(rows, "algorithm", "end")
         *ends, up = race_settings("")
         table = [["algorithm", *ends, "sent again, D, 2e-5", up]]
@@ -236,7 +229,7 @@ class StarlinkRace(OfStarlink):
             shares = [f"{100 * np.median(found[name, end].share):.0f}" for end in (*ends, up)]
             again = f"{100 * np.median(found[name, 'D, 2e-5'].again['sender']):.2f}"
             table.append([name, *shares[:-1], again, shares[-1]])
-        return put(self, "starlink_race", table)
+        yield "starlink_race", table, ""
 
 
 BOTH_TESTS = 12
@@ -275,15 +268,12 @@ class Both(OfStarlink):
             ).cases(self.seeds(BOTH_TESTS), algorithm=name, end=end, ways=ways)
         ]
 
-    def finish(self, rows: Rows) -> list[Path]:
-        """Writes both tables."""
+    def parts(self, rows: Rows) -> Iterator[Part]:
+        """Both tables."""
         found = {key: of.column("flows") for key, of in rows.groups("algorithm", "end", "ways").items()}
         files = [self.data / name for name in ("throughput.csv", "iperf.csv")] if self.data else []
-        seconds = distributions(found, [file for file in files if file.is_file()])
-        return [
-            *put(self, "starlink_both", in_both_directions(found)),
-            *put(self, "starlink_both_seconds", seconds),
-        ]
+        yield "starlink_both", in_both_directions(found), ""
+        yield "starlink_both_seconds", distributions(found, [file for file in files if file.is_file()]), ""
 
 
 Found = Mapping[tuple[Any, ...], Sequence[Row]]
