@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bentpipe.evaluation.chapter import ALONE, OWN_KIND, Measured, Numbers, Setting, chapter
-from bentpipe.evaluation.network import bottleneck, buffered, flow
+from bentpipe.evaluation.network import buffered, flow, scenario
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import Bulk, Cbr
 from bentpipe.scenario import Scenario
@@ -21,7 +21,7 @@ def two_flows(s: Setting, cc: Any, seed: int, **more: Any) -> Scenario:
     flows = [flow(s["other"], "other", at=RATE, start_jitter="1 s")]
     if cc is not None:
         flows.append(flow(cc, at=RATE, start_jitter="1 s", **more))
-    return bottleneck(buffered(RATE, s["rtt"], s["buffer"]), flows, 60, seed)
+    return scenario(buffered(RATE, s["rtt"], s["buffer"]), flows, 60, seed)
 
 
 def shares(run: Observation) -> Numbers:
@@ -65,7 +65,7 @@ HARM = chapter(
 
 MEDIA = chapter(
     "real-time",
-    lambda s, cc, seed: bottleneck(
+    lambda s, cc, seed: scenario(
         buffered(RATE, RTT, s["buffer"]),
         [
             flow(cc, at=RATE, count=s["flows"], start_jitter="1 s"),
@@ -95,7 +95,7 @@ def _short_build(s: Setting, cc: Any, seed: int) -> Scenario:
     for i, size in enumerate(SIZES if beside else ()):
         start: dict[str, Any] = {"start": f"{FIRST_S + i * APART_S:g} s", "start_jitter": "1 s"}
         flows.append(flow(named[short], f"short-{size}", at=RATE, traffic=Bulk(f"{size} bytes"), **start))
-    return bottleneck(buffered(RATE, RTT), flows, SHORT_END, seed)
+    return scenario(buffered(RATE, RTT), flows, SHORT_END, seed)
 
 
 def _short_measure(run: Observation) -> Measured:

@@ -9,7 +9,7 @@ from typing import Any
 import bentpipe as bp
 from bentpipe.document.source import Source
 from bentpipe.evaluation.chapter import Numbers, Setting, chapter
-from bentpipe.evaluation.network import RECORD, bdp_packets, bottleneck, buffered, drop_tail, flow, link
+from bentpipe.evaluation.network import RECORD, bdp_packets, buffered, drop_tail, flow, link, scenario
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import Queue
 from bentpipe.scenario import Scenario
@@ -38,7 +38,7 @@ def _aqm_build(s: Setting, cc: Any, seed: int) -> Scenario:
     name = s["queue"].removesuffix(" ECN")
     ecn = name != s["queue"] or None
     flows = flow(cc, at=AQM_RATE, count=4, start_jitter="1 s", ecn=ecn)
-    return bottleneck(link(AQM_RATE, AQM_RTT, _queue(name, ecn=ecn)), [flows], 30, seed)
+    return scenario(link(AQM_RATE, AQM_RTT, _queue(name, ecn=ecn)), [flows], 30, seed)
 
 
 def _aqm_measure(run: Observation) -> Numbers:
@@ -66,7 +66,7 @@ def _radio_build(s: Setting, cc: Any, seed: int) -> Scenario:
         more = {"loss": bp.GilbertElliott(p=per / (1 - per) / BURST, r=1 / BURST)}
     elif kind == "repeated by the link":
         more["arq"] = bp.Arq(tries=4, round_trip="20 ms")
-    return bottleneck(buffered(RADIO_RATE, RADIO_RTT, **more), [flow(cc, at=RADIO_RATE)], 60, seed)
+    return scenario(buffered(RADIO_RATE, RADIO_RTT, **more), [flow(cc, at=RADIO_RATE)], 60, seed)
 
 
 RADIO = chapter(
@@ -95,7 +95,7 @@ def _steps(pattern: str) -> list[list[str]]:
 def _delay_build(s: Setting, cc: Any, seed: int) -> Scenario:
     path = buffered(DELAY_RATE, 2 * DELAY_MS, nominal=_nominal(DELAY_RATE, DELAY_MS))
     path.delay = _steps(s["delay"])
-    return bottleneck(path, [flow(cc, at=DELAY_RATE)], DELAY_S, seed)
+    return scenario(path, [flow(cc, at=DELAY_RATE)], DELAY_S, seed)
 
 
 def _nominal(rate: float, delay: float) -> dict[str, str]:
@@ -139,7 +139,7 @@ def _change_build(s: Setting, cc: Any, seed: int) -> Scenario:
         nominal=_nominal(rates[0], delays[0]),
         queue=drop_tail(packets),
     )
-    return bottleneck(path, [flow(cc, at=min(rates))], CHANGE_END, seed, traced=True)
+    return scenario(path, [flow(cc, at=min(rates))], CHANGE_END, seed, traced=True)
 
 
 def _at_change(values: Sequence[str]) -> list[list[str]]:
@@ -167,7 +167,7 @@ def _reorder_build(s: Setting, cc: Any, seed: int) -> Scenario:
     path = bp.Link(
         rate="10 Mbit/s", delay=delays, nominal=_nominal(10, 20), queue=drop_tail(66), reorder=True
     )
-    return bottleneck(path, [flow(cc, at=10)], 40, seed)
+    return scenario(path, [flow(cc, at=10)], 40, seed)
 
 
 def _reorder_measure(run: Observation) -> Numbers:

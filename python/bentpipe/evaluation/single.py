@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from bentpipe.evaluation.chapter import Numbers, chapter
-from bentpipe.evaluation.network import bdp_packets, bottleneck, buffered, flow
+from bentpipe.evaluation.network import bdp_packets, buffered, flow, scenario
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import Outage, PacketError
 from bentpipe.stats import jain
@@ -25,7 +25,7 @@ def _alone(run: Observation) -> Numbers:
 
 RANGE = chapter(
     "range",
-    lambda s, cc, seed: bottleneck(
+    lambda s, cc, seed: scenario(
         buffered(s["rate"], s["rtt"], s["buffer"]),
         [flow(cc, at=s["rate"])],
         max(30.0, 0.15 * s["rtt"]),  # long enough for 150 round trips
@@ -36,7 +36,7 @@ RANGE = chapter(
 
 MANY = chapter(
     "many-flows",
-    lambda s, cc, seed: bottleneck(
+    lambda s, cc, seed: scenario(
         buffered(RATE, RTT), [flow(cc, at=RATE, count=s["flows"], start_jitter="1 s")], 30, seed
     ),
     lambda run: {
@@ -50,7 +50,7 @@ MANY = chapter(
 
 BUFFERS = chapter(
     "buffers",
-    lambda s, cc, seed: bottleneck(
+    lambda s, cc, seed: scenario(
         buffered(RATE, RTT, s["buffer"]),
         [flow(cc, at=RATE, count=s["flows"], start_jitter="2 s")],
         40,
@@ -61,7 +61,7 @@ BUFFERS = chapter(
 
 BACKOFF = chapter(
     "heavy-loss",
-    lambda s, cc, seed: bottleneck(
+    lambda s, cc, seed: scenario(
         buffered(RATE, RTT, loss=PacketError(s["drop"])), [flow(cc, at=RATE, handshake=False)], 60, seed
     ),
     lambda run: {
@@ -75,7 +75,7 @@ SILENCE = (15.0, 35.0)
 
 SILENT = chapter(
     "silence",
-    lambda s, cc, seed: bottleneck(
+    lambda s, cc, seed: scenario(
         buffered(RATE, s["rtt"], loss=Outage(from_=f"{SILENCE[0]:g} s", to=f"{SILENCE[1]:g} s")),
         [flow(cc, at=RATE)],
         70,
@@ -105,7 +105,7 @@ def _newcomer_measure(run: Observation) -> Numbers:
 
 NEWCOMER = chapter(
     "newcomer",
-    lambda s, cc, seed: bottleneck(
+    lambda s, cc, seed: scenario(
         buffered(RATE, s["rtt"]),
         [flow(cc, "first", at=RATE), flow(cc, at=RATE, start=f"{NEWCOMER_S:g} s")],
         NEWCOMER_END,

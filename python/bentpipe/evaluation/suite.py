@@ -10,15 +10,7 @@ import math
 from typing import Any
 
 from bentpipe.evaluation.chapter import Extent, Numbers, Setting, chapter
-from bentpipe.evaluation.network import (
-    bdp_packets,
-    bottleneck,
-    drop_tail,
-    flow,
-    link,
-    scenario,
-    transfers,
-)
+from bentpipe.evaluation.network import bdp_packets, drop_tail, flow, link, scenario, transfers
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import Bulk, Cbr, Flow
 from bentpipe.scenario import Scenario
@@ -53,7 +45,7 @@ def _basic_build(s: Setting, cc: Any, seed: int) -> Scenario:
     if name == "satellite":
         path.reverse = {"rate": f"{up:g} Mbit/s", "queue": drop_tail(bdp_packets(up, UPLINK_BUFFER))}
         flows += transfers(cc, name="up", rate=up, load=0.5 * load, path="link/reverse", **of)
-    return bottleneck(path, flows, seconds, seed)
+    return scenario(path, flows, seconds, seed)
 
 
 def _aggregate(run: Observation) -> Numbers:
@@ -70,7 +62,7 @@ BASIC = chapter("basic-scenarios", _basic_build, _aggregate, settings=_basic_set
 def _trade_build(s: Setting, cc: Any, seed: int) -> Scenario:
     queue = drop_tail(bdp_packets(s["rate"], 100, s["buffer"] / 100))
     flows = transfers(cc, name="test", rate=s["rate"], load=0.85, seconds=20, seed=seed)
-    return bottleneck(link(s["rate"], 4, queue), flows, 20, seed)
+    return scenario(link(s["rate"], 4, queue), flows, 20, seed)
 
 
 TRADE = chapter(
@@ -99,7 +91,7 @@ def _ramp_build(s: Setting, cc: Any, seed: int) -> Scenario:
         flow(cc, rtt=new - 4, at=RAMP_RATE, **late),
         *transfers(cc, name="behind", rate=RAMP_RATE, load=0.5, seconds=end, seed=seed),
     ]
-    return bottleneck(link(RAMP_RATE, 4, drop_tail(bdp_packets(RAMP_RATE, 80))), flows, end, seed)
+    return scenario(link(RAMP_RATE, 4, drop_tail(bdp_packets(RAMP_RATE, 80))), flows, end, seed)
 
 
 RAMP = chapter(
@@ -125,7 +117,7 @@ def _flood_build(s: Setting, cc: Any, seed: int) -> Scenario:
     else:
         path.rate = [["0 s", "100 Mbit/s"], [f"{FLOOD_S:g} s", "50 Mbit/s"]]
         path.nominal = {"rate": "100 Mbit/s", "delay": "50 ms"}
-    return bottleneck(path, [flow(cc, at=FLOOD_RATE), *cross], FLOOD_S + s["after"], seed, traced=True)
+    return scenario(path, [flow(cc, at=FLOOD_RATE), *cross], FLOOD_S + s["after"], seed, traced=True)
 
 
 def _cross(rate: str, nth: int, **when: Any) -> Flow:
@@ -163,7 +155,7 @@ def _pair_build(s: Setting, cc: Any, seed: int) -> Scenario:
     rtts = {"test": s["rtt"], "other": LONG_RTT if s["pair"] == UNEQUAL else s["rtt"]}
     queue = drop_tail(bdp_packets(PAIR_RATE, 100, s["buffer"] / 100))
     flows = [flow(cc, name, rtt=rtt - 2, at=PAIR_RATE, start_jitter="6 s") for name, rtt in rtts.items()]
-    return bottleneck(link(PAIR_RATE, 2, queue), flows, 60, seed)
+    return scenario(link(PAIR_RATE, 2, queue), flows, 60, seed)
 
 
 def _pair_measure(run: Observation) -> Numbers:
