@@ -74,6 +74,8 @@ class Evaluation(Experiment):
 
     Attributes:
         contenders: the algorithm under evaluation, then the standard ones.
+        subject, label: the first of them, and its display name.
+        standards: the names of the others.
         extent: "quick" or "full".
         chapters: an experiment each.
         stopped: whether the user stopped it before all runs were made.
@@ -96,6 +98,8 @@ class Evaluation(Experiment):
     ) -> None:
         super().__init__(out or Path(), quick=quick, fresh=fresh)
         self.contenders = contenders(algorithm)
+        labels = [contender.label for contender in self.contenders]
+        self.subject, (self.label, *self.standards) = self.contenders[0], labels
         self.extent: Extent = "quick" if quick else "full"
         self.stopped, self._place = False, None if out is None else out / FOLDER / self.extent
         names = [chapter.name for chapter in chapters]
@@ -103,26 +107,10 @@ class Evaluation(Experiment):
         for name in wanted:
             if name not in names:
                 raise _core.ScenarioError(unknown("experiment", name, names))
-        labels = [contender.label for contender in self.contenders]
         self.chapters = [chapter.of(labels) for chapter in chapters if chapter.name in wanted]
 
     def __repr__(self) -> str:
         return f"Evaluation({self.label}, {self.extent}: {len(self.chapters)} chapters, {self.runs} runs)"
-
-    @property
-    def subject(self) -> Contender:
-        """The algorithm under evaluation."""
-        return self.contenders[0]
-
-    @property
-    def label(self) -> str:
-        """Its display name."""
-        return self.subject.label
-
-    @property
-    def standards(self) -> list[str]:
-        """The names of the standard algorithms beside it."""
-        return [contender.label for contender in self.contenders[1:]]
 
     @property
     def runs(self) -> int:
