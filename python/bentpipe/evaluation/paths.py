@@ -105,11 +105,7 @@ def _nominal(rate: float, delay: float) -> dict[str, str]:
 DELAY = chapter(
     "varying-delay",
     _delay_build,
-    lambda run: {
-        "utilisation": run.link()["utilisation"],
-        "queueing": run.queueing(),
-        "loss": run.loss(),
-    },
+    lambda run: {"utilisation": run.link()["utilisation"], "queueing": run.queueing(), "loss": run.loss()},
 )
 
 CHANGE_S, CHANGE_END = 30.0, 60.0

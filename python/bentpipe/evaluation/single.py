@@ -51,10 +51,7 @@ MANY = chapter(
 BUFFERS = chapter(
     "buffers",
     lambda s, cc, seed: scenario(
-        buffered(RATE, RTT, s["buffer"]),
-        [flow(cc, at=RATE, count=s["flows"], start_jitter="2 s")],
-        40,
-        seed,
+        buffered(RATE, RTT, s["buffer"]), [flow(cc, at=RATE, count=s["flows"], start_jitter="2 s")], 40, seed
     ),
     _alone,
 )

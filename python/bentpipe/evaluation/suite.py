@@ -49,11 +49,7 @@ def _basic_build(s: Setting, cc: Any, seed: int) -> Scenario:
 
 
 def _aggregate(run: Observation) -> Numbers:
-    return {
-        "utilisation": run.link()["utilisation"],
-        "drops": run.drops(),
-        "queueing": run.queueing(),
-    }
+    return {"utilisation": run.link()["utilisation"], "drops": run.drops(), "queueing": run.queueing()}
 
 
 BASIC = chapter("basic-scenarios", _basic_build, _aggregate, settings=_basic_settings)
@@ -68,10 +64,7 @@ def _trade_build(s: Setting, cc: Any, seed: int) -> Scenario:
 TRADE = chapter(
     "delay-throughput",
     _trade_build,
-    lambda run: {
-        **_aggregate(run),
-        "throughput": run.link()["utilisation"] * run.setting["rate"] * 1e6,
-    },
+    lambda run: {**_aggregate(run), "throughput": run.link()["utilisation"] * run.setting["rate"] * 1e6},
 )
 
 RAMP_RATE, RAMP_S = 10.0, 15.0
@@ -95,9 +88,7 @@ def _ramp_build(s: Setting, cc: Any, seed: int) -> Scenario:
 
 
 RAMP = chapter(
-    "ramp-up",
-    _ramp_build,
-    lambda run: {"done": run.completion(run.named()[0], run.seconds - RAMP_S)},
+    "ramp-up", _ramp_build, lambda run: {"done": run.completion(run.named()[0], run.seconds - RAMP_S)}
 )
 
 FLOOD_RATE, FLOOD_RTT, FLOOD_PACKETS = 100.0, 100.0, 1024
@@ -180,10 +171,7 @@ def _lot_build(s: Setting, cc: Any, seed: int) -> Scenario:
 
 def _lot_measure(run: Observation) -> Numbers:
     through, single = run.goodput(), run.goodput("single") / len(LOT)
-    return {
-        "ratio": single / through if through else math.nan,
-        "drops": max(run.drops(name) for name in LOT),
-    }
+    return {"ratio": single / through if through else math.nan, "drops": max(run.drops(name) for name in LOT)}
 
 
 PARKING_LOT = chapter("parking-lot", _lot_build, _lot_measure)

@@ -42,19 +42,10 @@ SLOT = 0.6
 # (S. Floyd, V. Jacobson: Traffic Phase Effects in Packet-Switched Gateways, 1991). Ten sizes do not.
 CROSS = [(0.41 + 0.02 * i, 1500 - 70 * i) for i in range(10)]
 
-LOOK = {
-    "axes.linewidth": 0.6,
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 7.5,
-    "svg.fonttype": "none",
-}
+LOOK = {"axes.linewidth": 0.6, "font.sans-serif": ["DejaVu Sans"], "font.size": 7.5, "svg.fonttype": "none"}
 
 
-PANELS = {
-    "no errors, other traffic": 0.0,
-    "bit error rate 1e-8": 1e-8,
-    "bit error rate 1e-7": 1e-7,
-}
+PANELS = {"no errors, other traffic": 0.0, "bit error rate 1e-8": 1e-8, "bit error rate 1e-7": 1e-7}
 """The runs of a controller by the titles of their panels: the bit error rate; the first has other traffic."""
 
 

@@ -33,12 +33,7 @@ JITTER = "2 s"
 LOAD = 0.05
 """Load of the short flows beside it. Only they differ from seed to seed."""
 BACKGROUND = bp.ShortFlows(bp.Pareto("5 kB", 1.2, "1 MB"), load=LOAD)
-PAGE = bp.Web(
-    main="30 kB",
-    objects=70,
-    embedded=bp.LogNormal("20 kB", 1.0),
-    reading=bp.Exponential("8 s"),
-)
+PAGE = bp.Web(main="30 kB", objects=70, embedded=bp.LogNormal("20 kB", 1.0), reading=bp.Exponential("8 s"))
 """Objects as many as in the median page of the HTTP Archive, and about as large."""
 VIDEO = bp.Video(
     ladder=["1500 kbit/s", "3 Mbit/s", "6 Mbit/s", "12 Mbit/s", "25 Mbit/s"], buffer="60 s", segment="4 s"
@@ -151,8 +146,7 @@ def _start(path: SatellitePath, result: bp.Result) -> dict[str, float]:
     over = int(WINDOW_S / 0.02)
     enough = np.nonzero(after[over:] - after[:-over] >= RATE_BPS / 8 / 2 * WINDOW_S)[0]
     links = result.link_trace.filter(
-        pl.col("t_s") <= begun + path.first_s,
-        pl.col("link").cast(pl.String).str.ends_with("/forward"),
+        pl.col("t_s") <= begun + path.first_s, pl.col("link").cast(pl.String).str.ends_with("/forward")
     )
     lost = links.group_by("link").agg(pl.col("dropped_packets").last())["dropped_packets"].sum()
     return {

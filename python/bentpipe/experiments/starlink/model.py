@@ -236,10 +236,7 @@ BOTH_TESTS = 12
 """Seeds of a download and an upload."""
 DIRECTIONS = ("down", "up")
 SENDERS = {name: RACED[name] for name in ("BBR", "BBRv3", "CUBIC", "CUBIC, HyStart")}
-LOSSES = {
-    "few": (CAR.loss_down.low, CAR.loss_up.low),
-    "many": (CAR.loss_down.high, CAR.loss_up.high),
-}
+LOSSES = {"few": (CAR.loss_down.low, CAR.loss_up.low), "many": (CAR.loss_down.high, CAR.loss_up.high)}
 """Loss events per packet at both ends of their ranges, downlink and uplink."""
 ENDS = {f"{family}, {few}": (family, *losses) for family in FAMILIES for few, losses in LOSSES.items()}
 """The ends of what the measurement leaves open: a family, and losses down and up."""
