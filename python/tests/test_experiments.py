@@ -23,7 +23,7 @@ class Small(Experiment):
     """Two runs a row, over a link of 1 Mbit/s."""
 
     name = "small"
-    columns = dict.fromkeys(("path", "cc", "seed", "rate_mbps", "sent"), "")
+    columns = {"rate_mbps": "goodput", "sent": "packets"}
 
     ccs: Sequence[str] = ("cubic", "reno", "vegas")
     measured = 0

@@ -54,13 +54,11 @@ class Observation:
 
     def loss(self, name: str = "test") -> float:
         """Share of the packets that the flows of this name sent that were lost."""
-        lost = measures.lost(self.named(name))
-        return math.nan if lost is None else lost
+        return _known(measures.lost(self.named(name)))
 
     def resent(self, name: str = "test") -> float:
         """Share of the packets that the flows of this name sent that were retransmissions."""
-        resent = measures.resent(self.named(name))
-        return math.nan if resent is None else resent
+        return _known(measures.resent(self.named(name)))
 
     def drops(self, name: str = "link") -> float:
         """Share of the packets offered to a link that its queue dropped."""
@@ -147,3 +145,7 @@ class Observation:
             return math.nan
         first, last = within[[0, -1]]
         return float((arrived[last] - arrived[first]) * 8 / (t[last] - t[first]))
+
+
+def _known(value: float | None) -> float:
+    return math.nan if value is None else value

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import bentpipe as bp
@@ -18,27 +19,20 @@ AQM_RATE, AQM_RTT = 20.0, 40.0
 ROOM = "400 packets"
 
 
-def _queue(name: str, *, ecn: bool | None) -> Queue:
-    match name:
-        case "drop-tail":
-            return drop_tail(400)
-        case "RED":
-            return bp.Red(ROOM, min="20 packets", max="60 packets", ecn=ecn)
-        case "CoDel":
-            return bp.Codel(ROOM, ecn=ecn)
-        case "PIE":
-            return bp.Pie(ROOM, ecn=ecn)
-        case "FQ-CoDel":
-            return bp.FqCodel(ROOM, ecn=ecn)
-        case _:
-            return bp.DualPi2(ROOM)
+QUEUES: dict[str, Callable[..., Queue]] = {
+    "RED": partial(bp.Red, min="20 packets", max="60 packets"), "CoDel": bp.Codel, "PIE": bp.Pie,
+    "FQ-CoDel": bp.FqCodel,
+}  # fmt: skip
+"""Queues that mark if the flows say that they understand marks; DualPI2 always does."""
 
 
 def _aqm_build(s: Setting, cc: Any, seed: int) -> Scenario:
     name = s["queue"].removesuffix(" ECN")
     ecn = name != s["queue"] or None
     flows = flow(cc, at=AQM_RATE, count=4, start_jitter="1 s", ecn=ecn)
-    return scenario(link(AQM_RATE, AQM_RTT, _queue(name, ecn=ecn)), [flows], 30, seed)
+    plain = bp.DualPi2 if name == "DualPI2" else bp.DropTail
+    queue = QUEUES[name](ROOM, ecn=ecn) if name in QUEUES else plain(ROOM)
+    return scenario(link(AQM_RATE, AQM_RTT, queue), [flows], 30, seed)
 
 
 def _aqm_measure(run: Observation) -> Numbers:

@@ -34,9 +34,6 @@ class Buffers(Experiment):
 
     name = "buffers"
     columns = {  # noqa: RUF012
-        "path": "the buffer, of `SIZES`",
-        "cc": "the algorithm",
-        "seed": "of the run",
         "goodput": "payload of all flows, percent of the link's rate over the whole run",
         "queueing_ms": "95th percentile of the round trip beyond the one without queues, mean over the flows "
         "that get through",

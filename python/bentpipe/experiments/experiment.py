@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+KEYS = ("path", "cc", "seed")
+"""What names a row of a table: a path, an algorithm, also with parameters, and a seed."""
+
+
 class Experiment(ABC):
     """An experiment, whose results are in a folder.
 
@@ -44,8 +48,8 @@ class Experiment(ABC):
 
     Attributes:
         name: as `bentpipe study run` takes it.
-        columns: of the table, in words: the keys "path", "cc" and "seed" of a row, and its measures. They may
-            come from several runs with these keys.
+        columns: the measures of a row of the table, in words, which follow its `KEYS`. They may come from
+            several runs with these keys.
     """
 
     name: ClassVar[str]
@@ -89,8 +93,8 @@ class Experiment(ABC):
         """
         from bentpipe.plot.looks import UNDATED, on_page
 
-        ordered = sorted(rows, key=lambda row: (row["path"], row["cc"], row["seed"]))
-        write_rows(self.table, [{name: row[name] for name in self.columns} for row in ordered])
+        ordered = sorted(rows, key=lambda row: [row[key] for key in KEYS])
+        write_rows(self.table, [{name: row[name] for name in (*KEYS, *self.columns)} for row in ordered])
         if self.quick:
             return [self.table]
         self.write_page()

@@ -60,19 +60,12 @@ def replay(
     thin: bool = False,
     flow: Mapping[str, Any] | None = None,
 ) -> bp.Scenario:
-    """The trace as the authors play it over an uplink, or with one change.
+    """The trace as the authors play it over an uplink, or with one change; time lines go into `folder`.
 
-    Args:
-        cc: the algorithm.
-        seed: of the run.
-        folder: for time lines.
-        trace: the directory of the trace.
-        delay: "trace", "constant" or "model": that of `starlink-down`, less what makes its least 8 ms.
-        rate: "trace", "constant" or "model": that of `starlink-down`, with the mean of the trace.
-        queue: limit of the bottleneck's queue, each way.
-        loss: share of packets lost at random on the way of the data.
-        thin: whether the queue of the way back keeps the newest acknowledgement only.
-        flow: more keys of the flow.
+    `delay` and `rate` are "trace", "constant" or "model": those of `starlink-down`, the delay less what makes
+    its least 8 ms, the rate with the mean of the trace. `queue` is the limit of the bottleneck's queue, each
+    way, and `loss` the share of packets lost at random on the way of the data. With `thin` the queue of the
+    way back keeps the newest acknowledgement only. `flow` has more keys of the flow.
     """
     drawn = draw({"generator": "starlink"}, seed, LENGTH_S).line
     air = bp.Link(
@@ -113,15 +106,7 @@ def _delays(trace: Path, delay: str, drawn: pl.DataFrame, seed: int, folder: Pat
 
 
 def drawn(cc: Any, seed: int, folder: Path, *, constant: bool = False, hints: bool = True) -> bp.Scenario:
-    """The preset `starlink-down`.
-
-    Args:
-        cc: the algorithm.
-        seed: of the run.
-        folder: for time lines.
-        constant: whether the delay is constant, the median of the draw.
-        hints: whether the sender learns of reconfigurations.
-    """
+    """The preset `starlink-down`; its delay may be constant, the median of the draw, or hints be left out."""
     base = bp.Scenario.load("starlink-down", {"duration": f"{LENGTH_S:g} s", "seed": seed})
     base.flows = [bp.Flow(cc, path=["starlink"], path_hints=None if hints else False)]
     if not constant:
@@ -170,11 +155,8 @@ class LeoCC(Experiment):
         """Every setting with BBR and both forms of LeoCC, and the first with other algorithms as well."""
         trace = self.given(TRACE).resolve()
         measured = self.data if self.data and (self.data / PLACE).is_dir() else None
-        runs = [
-            (name, cc, build)
-            for name, build in settings(trace, measured).items()
-            for cc in ("bbr", *page.SENDERS.values())
-        ]
+        ccs, every = ("bbr", *page.SENDERS.values()), settings(trace, measured).items()
+        runs = [(name, cc, build) for name, build in every for cc in ccs]
         runs += [(FIRST, cc, partial(replay, trace=trace, loss=loss)) for cc, loss in RIVALS.items()]
         return [
             case_of({"setting": name, "cc": cc, "seed": seed}, build(named_algorithm(cc), seed, self.lines))

@@ -33,9 +33,6 @@ SHARE = 0.9
 APART_S = 3.0
 """A handover that is followed by another within this time is ignored."""
 COLUMNS = {
-    "path": "name of the path",
-    "cc": "the controller, also with parameters",
-    "seed": "of the run",
     "goodput_bps": "payload over time",
     "share": "of the payload that the path could carry from the start of the flow",
     "rtt_p95_s": "95th percentile of the round-trip time samples",

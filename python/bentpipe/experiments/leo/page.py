@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -215,15 +215,15 @@ class Leo(Experiment):
         def value(path: str, cc: str, what: str) -> float:
             return rows.mean(what, path=path, cc=cc)
 
-        def percent(cc: str, path: str = "leo-handover") -> str:
-            return f"{100 * value(path, cc, 'share'):.0f} %"
+        def share(cc: str, paths: Sequence[str]) -> str:
+            return f"{100 * _mean_share(rows, cc, paths):.0f} %"
 
-        def changes(ccs: Sequence[str], share: Callable[[str], float]) -> str:
+        def percent(cc: str, path: str = "leo-handover") -> str:
+            return share(cc, [path])
+
+        def changes(ccs: Sequence[str], paths: Sequence[str] = CLEAN) -> str:
             """A table of goodput without and with a reset."""
-            body = [
-                [labels[cc], *(f"{100 * share(name):.0f} %" for name in (cc, f"{cc} path_change=reset"))]
-                for cc in ccs
-            ]
+            body = ([labels[cc], share(cc, paths), share(f"{cc} path_change=reset", paths)] for cc in ccs)
             return markdown(["<controller", "no reset", "reset"], body)
 
         gained = sorted(
@@ -241,28 +241,16 @@ class Leo(Experiment):
         return rendered(
             PAGE,
             handover=markdown(heads, handover),
-            resets=changes([*gained[:5], *gained[:-3:-1]], lambda cc: _mean_share(rows, cc)),
-            losses=changes(
-                ["a-liad", "westwood", "westwood-br", "star"], lambda cc: value("leo-loss", cc, "share")
-            ),
+            resets=changes([*gained[:5], *gained[:-3:-1]]),
             percent=percent,
             value=value,
-            loss=leo.LOSS,
+            leo=leo,
             keepers=_keepers(rows),
-            tables=[
-                (title, _table(rows, what, digits, scale))
-                for title, what, digits, scale in (
-                    ("Goodput, % of what the path could carry", "share", 0, 100.0),
-                    ("Round trip, 95th percentile, ms", "rtt_p95_s", 0, 1e3),
-                    ("Lost, % of what was sent", "lost", 2, 100.0),
-                    ("Recovery after a handover, s", "recovery_s", 2, 1.0),
-                )
-            ],
+            table=partial(_table, rows),
+            changes=changes,
             leocc=leocc(Rows(stored_rows(about_leocc)))
             if about_leocc.exists()
             else "(`bentpipe study run leocc`)",
-            share=leo.SHARE,
-            window=leo.WINDOW_S,
             paths=PATHS.values(),
             seeds=max((row["seed"] for row in rows), default=0),
         )

@@ -100,9 +100,6 @@ PATHS = [
 
 
 COLUMNS = {
-    "path": "name of the path",
-    "cc": "the controller, also with parameters",
-    "seed": "of the runs",
     "startup_s": "from the start of a bulk flow until it has delivered half of the rate over half a second",
     "start_mb": "megabytes that it has delivered by the end of its start",
     "start_lost": "packets that queues have dropped by then, those of the short flows among them",

@@ -168,7 +168,10 @@ class Satellite2026(Experiment):
     def text(self, rows: Rows) -> str:
         """The page: page.md with the numbers."""
         found = [cc for cc in ALGORITHMS if rows.where(cc=cc)]
-        digits = {"startup_s": 2, "start_lost": 0, "file_1_s": 2, "file_100_s": 1, "page_s": 2}
+
+        def table(what: str, digits: int) -> str:
+            return _table(rows, found, [(path.label, path.name, what, digits) for path in PATHS])
+
         video = [
             (f"{path.label}, {head}", path.name, what, 1)
             for path in PATHS
@@ -183,24 +186,16 @@ class Satellite2026(Experiment):
         files = ((cc, mean(rows, "geo", cc, "file_100_s")) for cc in found)
         return rendered(
             PAGE,
-            rate=sat.RATE_BPS / 1e6,
-            load=100 * sat.LOAD,
+            sat=sat,
             seeds=len(rows.groups("seed")),
             fastest=fastest(rows, found),
             claims=claims(rows),
             checks=_checks,
-            **{
-                what: _table(rows, found, [(path.label, path.name, what, n) for path in PATHS])
-                for what, n in digits.items()
-            },
+            table=table,
             # The objective of a draft for the path GEO.
             met=[ALGORITHMS[cc] for cc, known in files if known and known.centre <= 20],
             video=_table(rows, found, video),
             stalled=stalled,
-            window=sat.WINDOW_S,
-            first=sat.FIRST_S,
-            deep=max(path.first_s for path in PATHS),
-            paths=PATHS,
         )
 
     def views(self, rows: Rows) -> Iterator[tuple[str, Figure]]:
