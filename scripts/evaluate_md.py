@@ -6,7 +6,7 @@ from pathlib import Path
 
 from md import DOCS, filled, table
 
-from bentpipe.evaluation.assessment import EXPERIMENTS
+from bentpipe.evaluation.assessment import CHAPTERS
 from bentpipe.evaluation.criteria import CRITERIA, LINES, TITLES, Criterion
 
 PAGE = DOCS / "evaluate.md"
@@ -30,7 +30,7 @@ def left() -> str:
 
 def bounds() -> str:
     """A row for each line."""
-    metrics = {e.name: e.metrics for e in EXPERIMENTS}
+    metrics = {e.name: e.metrics for e in CHAPTERS}
     rows = [
         (f"`{of.experiment}`", metrics[of.experiment][of.metric].words, of.words) for of in LINES.values()
     ]
@@ -40,7 +40,7 @@ def bounds() -> str:
 def set_ups() -> str:
     """A paragraph for each experiment."""
     text = ""
-    for e in EXPERIMENTS:
+    for e in CHAPTERS:
         quick, full = (len(list(e.settings(extent))) for extent in ("quick", "full"))
         differs = f"How it differs: {e.deviation}\n\n" if e.deviation else ""
         text += (

@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
-from bentpipe.evaluation.assessment import EXPERIMENTS
+from bentpipe.evaluation.assessment import CHAPTERS
+from bentpipe.evaluation.chapter import Chapter
 from bentpipe.evaluation.criteria import CRITERIA
-from bentpipe.evaluation.experiment import SuiteExperiment
-from bentpipe.evaluation.plan import contenders, plan, run_plan
 from bentpipe.sweeps.execution import Processes
 
 RFC = "RFC 9743"
-KNOWN = {experiment.name: experiment for experiment in EXPERIMENTS}
+KNOWN = {chapter.name: chapter for chapter in CHAPTERS}
 
 BLIND = '''
 import bentpipe as bp
@@ -59,19 +58,18 @@ def evaluated(
     algorithm: object, *names: str, seeds: int = 3, **settings: tuple[object, ...]
 ) -> bp.Evaluation:
     """An evaluation by some experiments, with these values of their settings only."""
-    all_ = contenders(algorithm)
 
-    def few(experiment: SuiteExperiment) -> SuiteExperiment:
+    def few(chapter: Chapter) -> Chapter:
         kept = [
             setting
-            for setting in experiment.settings("full")
+            for setting in chapter.settings("full")
             if all(setting.get(key, among[0]) in among for key, among in settings.items())
         ]
-        return dataclasses.replace(experiment, settings=lambda _: kept, seeds={"quick": seeds})
+        return dataclasses.replace(chapter, settings=lambda _: kept, seeds={"quick": seeds})
 
-    chosen = [few(KNOWN[name]) for name in names]
-    chapters, _ = run_plan(chosen, all_, plan(chosen, all_, "quick"))
-    return bp.Evaluation(all_, "quick", chapters)
+    found = bp.Evaluation(algorithm, chapters=[few(KNOWN[name]) for name in names], quick=True)
+    found.run()
+    return found
 
 
 BESIDE = {"other": ("reno", "cubic"), "rtt": (40.0,), "buffer": (0.25, 2)}
@@ -117,11 +115,10 @@ def test_what_criteria_and_lines_refer_to_is_run(extent: str) -> None:
 def test_what_is_drawn_is_measured(name: str) -> None:
     experiment = KNOWN[name]
     for chart in experiment.charts:
-        parts = vars(chart)
-        for metric in (parts.get("metric"), parts.get("y")):
-            assert metric is None or metric in experiment.metrics
-        for axis in (parts.get("panel"), parts.get("along"), *parts["where"]):
-            assert axis is None or axis in experiment.axes
+        for metric in (chart.metric, chart.y):
+            assert not metric or metric in experiment.metrics
+        for axis in (chart.panel, chart.along, *chart.where):
+            assert not axis or axis in experiment.axes
     assert re.search(r"section", experiment.source)
 
 

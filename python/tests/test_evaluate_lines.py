@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bentpipe.evaluation.chapter import Chapter
 from bentpipe.evaluation.criteria import Line, hold, side
 from bentpipe.evaluation.single import BUFFERS
+from bentpipe.experiments.rows import Rows
 
 LABELS = ["Mine", "CUBIC", "Reno"]
 
@@ -18,7 +21,7 @@ def chapter(**values: list[float]) -> Chapter:
         for label, of in values.items()
         for seed, value in enumerate(of, 1)
     ]
-    return Chapter(BUFFERS, LABELS, rows)
+    return replace(BUFFERS, labels=LABELS, rows=Rows(rows))
 
 
 MOST = Line("buffers", "loss", "at most 1 %", most=0.01)
@@ -39,34 +42,33 @@ LEAST = Line("buffers", "utilisation", "at least 90 %", least=0.9)
     ],
 )
 def test_an_interval_meets_a_line_or_not(line: Line, values: list[float], verdict: str) -> None:
-    assert hold(line, chapter(Mine=values), "Mine", []).verdict == verdict
+    assert hold(line, chapter(Mine=values)).verdict == verdict
 
 
 def test_a_bound_in_multiples_is_that_of_the_worse_standard() -> None:
     line = Line("buffers", "loss", "at most twice", most=0.01, times=2)
     given = chapter(Mine=[0.1, 0.1], CUBIC=[0.02, 0.02], Reno=[0.04, 0.04])
-    found = hold(line, given, "Mine", ["CUBIC", "Reno"])
+    found = hold(line, given)
     assert (found.bound, found.verdict) == (pytest.approx(0.08), "does not meet")
     mild = chapter(Mine=[0.009, 0.009], CUBIC=[0.001, 0.001], Reno=[0.002, 0.002])
-    assert hold(line, mild, "Mine", ["CUBIC", "Reno"]).bound == 0.01
+    assert hold(line, mild).bound == 0.01
 
 
 def test_the_worst_setting_decides() -> None:
     given = chapter(Mine=[0.001, 0.001])
-    given.rows += [{**row, "buffer": 2, "loss": 0.5} for row in given.rows]
-    found = hold(MOST, given, "Mine", [])
+    worse = [{**row, "buffer": 2, "loss": 0.5} for row in given.rows]
+    found = hold(MOST, replace(given, rows=Rows([*given.rows, *worse])))
     assert (found.verdict, found.setting["buffer"], found.settings) == ("does not meet", 2, 2)
 
 
 def test_no_numbers_no_verdict() -> None:
-    assert hold(MOST, chapter(CUBIC=[0.1]), "Mine", ["CUBIC"]) is None
+    assert hold(MOST, chapter(CUBIC=[0.1])) is None
 
 
 def test_the_side_is_told_seed_by_seed() -> None:
     # The scatter over seeds is wide and common to all.
     given = chapter(Mine=[0.1, 0.5, 0.9], CUBIC=[0.2, 0.6, 1.0], Reno=[0.0, 0.41, 0.79])
-    loss, used = BUFFERS.metrics["loss"], BUFFERS.metrics["utilisation"]
-    assert side(loss, given, "loss", {}) == "better than CUBIC, worse than Reno"
-    assert side(used, given, "utilisation", {}) == "worse than CUBIC, better than Reno"
+    assert side(given, "loss", {}) == "better than CUBIC, worse than Reno"
+    assert side(given, "utilisation", {}) == "worse than CUBIC, better than Reno"
     same = chapter(Mine=[0.1, 0.2], CUBIC=[0.1, 0.2], Reno=[0.1, 0.2])
-    assert side(loss, same, "loss", {}) == "like both"
+    assert side(same, "loss", {}) == "like both"

@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
-from bentpipe.evaluation.experiment import SuiteExperiment
+from bentpipe.evaluation.chapter import Chapter
 from bentpipe.evaluation.multipath import FAILOVER, SHARED
-from bentpipe.evaluation.plan import contenders, plan, run_plan
 
 
-def evaluated(algorithm: object, *experiments: SuiteExperiment, seeds: int = 2) -> bp.Evaluation:
+def evaluated(algorithm: object, *chapters: Chapter, seeds: int = 2) -> bp.Evaluation:
     """The quick set-ups."""
-    all_ = contenders(algorithm)
-    chosen = [dataclasses.replace(one, seeds={"quick": seeds}) for one in experiments]
-    chapters, _ = run_plan(chosen, all_, plan(chosen, all_, "quick"))
-    return bp.Evaluation(all_, "quick", chapters)
+    chosen = [dataclasses.replace(one, seeds={"quick": seeds}) for one in chapters]
+    found = bp.Evaluation(algorithm, chapters=chosen, quick=True)
+    found.run()
+    return found
 
 
 @pytest.fixture(scope="module")

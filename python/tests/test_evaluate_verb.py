@@ -132,7 +132,7 @@ def test_what_does_not_exist_is_refused_in_one_line(cli, given: tuple[str, ...],
 
 
 def test_parameters_and_standards_have_names_of_their_own() -> None:
-    from bentpipe.evaluation.plan import contenders
+    from bentpipe.evaluation.contenders import contenders
 
     assert [one.label for one in contenders("vegas alpha=3")] == ["Vegas alpha=3", "CUBIC", "Reno"]
     assert [one.label for one in contenders("reno")] == ["Reno", "CUBIC"]

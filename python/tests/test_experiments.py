@@ -2,52 +2,43 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 import bentpipe as bp
 from bentpipe import experiments
-from bentpipe.experiments.table import Key, TableExperiment
+from bentpipe.experiments.experiment import Experiment, case_of
+from bentpipe.experiments.rows import Rows
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.terminal.progress import State
 
 
-@dataclasses.dataclass(frozen=True)
-class Numbers:
-    """The columns of a made-up experiment."""
-
-    path: str
-    cc: str
-    seed: int
-    rate_mbps: float
-    sent: float
-
-
-class Small(TableExperiment[Numbers]):
+class Small(Experiment):
     """Two runs a row, over a link of 1 Mbit/s."""
 
     name = "small"
-    row = Numbers
+    columns = {"rate_mbps": "goodput", "sent": "packets"}
 
     ccs: Sequence[str] = ("cubic", "reno", "vegas")
     measured = 0
 
-    def keys(self) -> list[Key]:
-        return [Key("one", cc, seed) for seed in range(1, 2 if self.quick else 5) for cc in self.ccs]
-
-    def scenarios(self, key: Key) -> dict[str, bp.Scenario]:
-        link = {"sat": bp.Link(rate="1 Mbit/s", delay="20 ms")}
-        flow = bp.Flow(key.cc, path=["sat"])
-        return {
-            name: bp.Scenario(links=link, flows=[flow], duration=duration, seed=key.seed)
+    def cases(self) -> list[Case]:
+        return [
+            case_of({"path": "one", "cc": cc, "seed": seed}, self.scenario(cc, duration, seed), run=name)
+            for seed in range(1, 2 if self.quick else 5)
+            for cc in self.ccs
             for name, duration in (("short", "2 s"), ("long", "4 s"))
-        }
+        ]
+
+    def scenario(self, cc: str, duration: str, seed: int) -> bp.Scenario:
+        link = {"sat": bp.Link(rate="1 Mbit/s", delay="20 ms")}
+        return bp.Scenario(links=link, flows=[bp.Flow(cc, path=["sat"])], duration=duration, seed=seed)
 
     def measure(self, case: Case, result: bp.Result) -> Mapping[str, float]:
         Small.measured += 1
@@ -55,11 +46,11 @@ class Small(TableExperiment[Numbers]):
         long = case.settings["run"] == "long"
         return {"rate_mbps": flow["goodput_bps"] / 1e6} if long else {"sent": flow["sent_packets"]}
 
-    def text(self, rows: Sequence[Numbers]) -> str:
+    def text(self, rows: Rows) -> str:
         return f"{len(rows)} rows\n"
 
-    def draw(self, rows: Sequence[Numbers]) -> None:
-        (self.out / "small.svg").write_text("<svg/>")
+    def views(self, rows: Rows) -> Iterator[tuple[str, Figure]]:
+        yield "small.svg", Figure()
 
 
 @pytest.fixture(autouse=True)
@@ -107,14 +98,13 @@ def test_an_experiment_has_the_name_under_which_it_is_listed(name: str) -> None:
 @pytest.mark.parametrize("name", ["buffers", "leo", "satellite-2026"])
 def test_quick_runs_are_correct_and_part_of_the_full_ones(name: str, tmp_path: Path) -> None:
     quick, full = (experiments.load(name)(tmp_path, quick=quick) for quick in (True, False))
-    assert isinstance(quick, TableExperiment) and isinstance(full, TableExperiment)
-    quick.lines.mkdir(parents=True)
-    keys = full.keys()
-    assert set(quick.keys()) < set(keys)
-    assert len(set(keys)) == len(keys)
-    for key in quick.keys():
-        for scenario in quick.scenarios(key).values():
-            scenario.check()
+    for one in (quick, full):
+        one.lines.mkdir(parents=True, exist_ok=True)
+    runs, every = quick.cases(), [(case.keys, case.settings) for case in full.cases()]
+    assert len({str(one) for one in every}) == len(every) > len(runs)
+    for case in runs:
+        assert (case.keys, case.settings) in every
+        bp.Scenario.from_dict(case.scenario).check()
 
 
 def test_a_table_is_made_once_and_goes_on_after_a_stop(tmp_path: Path) -> None:
@@ -142,7 +132,7 @@ def test_a_table_is_made_once_and_goes_on_after_a_stop(tmp_path: Path) -> None:
 def test_a_quick_table_has_some_rows_which_the_full_one_takes_over(tmp_path: Path) -> None:
     small = Small(tmp_path)
     assert Small(tmp_path, quick=True).run() == [tmp_path / "small.csv"]
-    assert [row.seed for row in small.read()] == [1, 1, 1]
+    assert small.read().column("seed") == [1, 1, 1]
     small.run()
     assert Small.measured == 24
     assert small.stale() == []
@@ -150,28 +140,29 @@ def test_a_quick_table_has_some_rows_which_the_full_one_takes_over(tmp_path: Pat
     assert small.stale() == ["small.md does not agree with small.csv"]
 
 
-def test_a_failed_run_is_named_and_the_other_rows_are_in_the_table(
+def test_a_failed_run_is_named_and_the_other_runs_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Small, "ccs", ("cubic", "nothing"))
-    with pytest.raises(RuntimeError, match="one nothing 1: .*nothing"):
-        Small(tmp_path, quick=True).run()
-    assert [row.cc for row in Small(tmp_path).read()] == ["cubic"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Small, "ccs", ("cubic", "nothing"))
+        with pytest.raises(RuntimeError, match="one nothing 1: .*nothing"):
+            Small(tmp_path, quick=True).run()
+    assert Small.measured == 2 and not Small(tmp_path).table.exists()
+    monkeypatch.setattr(Small, "ccs", ("cubic",))
+    Small(tmp_path, quick=True).run()
+    assert Small.measured == 2 and Small(tmp_path).read().column("cc") == ["cubic"]
 
 
 def test_the_table_of_buffers_is_that_of_todays_simulator_and_no_queue_exceeds_its_limit() -> None:
     docs = Path(__file__).parents[2] / "docs"
     buffers = experiments.load("buffers")(docs)
-    assert isinstance(buffers, TableExperiment)
-    rows = {(row.path, row.cc, row.seed): row for row in buffers.read()}
-    assert set(rows) == {tuple(key) for key in buffers.keys()}
-    for cc in ("cubic", "star", "vegas"):
-        key = Key("0.25 bdp", cc, 2)
-        (scenario,) = buffers.scenarios(key).values()
-        measured = buffers.measure(Case(key._asdict(), {}), bp.run(scenario))
-        stored = dataclasses.asdict(rows[tuple(key)])
-        assert {name: stored[name] for name in measured} == pytest.approx(measured, rel=1e-5)
-    for (path, cc, _), row in rows.items():
+    cases, rows = buffers.cases(), buffers.read()
+    assert len(rows) == len(cases)
+    for case in cases:
+        (row,) = rows.where(**case.keys)
+        if row["cc"] in ("cubic", "star", "vegas") and (row["path"], row["seed"]) == ("0.25 bdp", 2):
+            measured = buffers.measure(case, bp.run(bp.Scenario.from_dict(case.scenario)))
+            assert {name: row[name] for name in measured} == pytest.approx(measured, rel=1e-5)
+    for row in rows.where(cc="cubic"):
         # A full queue of one BDP delays packets by 600 ms.
-        if cc == "cubic":
-            assert row.queueing_ms <= 600 * float(path.split()[0]) * 1.01 + 10
+        assert row["queueing_ms"] <= 600 * float(row["path"].split()[0]) * 1.01 + 10

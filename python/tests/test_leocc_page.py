@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from bentpipe.experiments.leo import leocc, page
+from bentpipe.experiments.rows import Rows
 from bentpipe.io.files import read_rows
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -54,7 +55,7 @@ def test_a_replay_has_the_delays_of_the_trace_a_constant_or_those_of_the_model(
 ) -> None:
     found = {}
     for delay in ("trace", "constant", "model"):
-        scenario = leocc.Replay(data / leocc.TRACE, delay=delay)("bbr", 1, tmp_path)
+        scenario = leocc.replay("bbr", 1, tmp_path, trace=data / leocc.TRACE, delay=delay)
         found[delay] = pl.read_csv(scenario.links["air"].timeline["file"], comment_prefix="#")["delay_s"]
     assert (found["trace"][0], found["trace"][-1]) == (0.008, 0.012)
     assert found["constant"].n_unique() == 1
@@ -62,5 +63,5 @@ def test_a_replay_has_the_delays_of_the_trace_a_constant_or_those_of_the_model(
 
 
 def test_the_page_has_the_stored_table() -> None:
-    stored = page.leocc(read_rows(DOCS / "validation" / "leocc.csv"))
+    stored = page.leocc(Rows(read_rows(DOCS / "validation" / "leocc.csv")))
     assert stored in (DOCS / "leo.md").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 
 import bentpipe as bp
+from bentpipe.experiments.rows import Rows
 from bentpipe.experiments.satellite_2026 import claims, measure, page
 from bentpipe.experiments.satellite_2026.page import Satellite2026
 
@@ -16,9 +17,9 @@ def test_the_page_is_that_of_its_table() -> None:
     rows = Satellite2026(DOCS).read()
     assert Satellite2026(DOCS).stale() == []
     text = (DOCS / "satellite-2026.md").read_text(encoding="utf-8")
-    assert {row.path for row in rows} == {path.name for path in measure.PATHS}
+    assert set(rows.groups("path")) == {(path.name,) for path in measure.PATHS}
     for cc, label in page.ALGORITHMS.items():
-        assert (f"| {label} |" in text) == any(row.cc == cc for row in rows)
+        assert (f"| {label} |" in text) == bool(rows.where(cc=cc))
 
 
 def test_one_job_by_hand() -> None:
@@ -49,18 +50,16 @@ def test_what_was_saved_is_of_the_path(monkeypatch) -> None:
 
 
 def test_claims_follow_from_rows() -> None:
-    blank = dict.fromkeys((f.name for f in dataclasses.fields(measure.SatelliteNumbers)), 1.0)
 
-    def rows(cc: str, start_mb: float) -> list:
-        return [
-            measure.SatelliteNumbers(
-                **{**blank, "path": path, "cc": cc, "seed": seed, "start_mb": start_mb + seed / 9}
-            )
+    def rows(hystart_mb: float, plain_mb: float) -> Rows:
+        return Rows(
+            {"path": path, "cc": cc, "seed": seed, "start_mb": start_mb + seed / 9}
+            for cc, start_mb in ((claims.HYSTART, hystart_mb), (claims.PLAIN, plain_mb))
             for path in claims.LABELS
             for seed in (1, 2, 3)
-        ]
+        )
 
-    (half,) = claims.claims(rows(claims.HYSTART, 10.0) + rows(claims.PLAIN, 20.0))
+    (half,) = claims.claims(rows(10.0, 20.0))
     assert (half.id, str(half.verdict)) == ("hystart", "reproduced")
-    (alike,) = claims.claims(rows(claims.HYSTART, 20.0) + rows(claims.PLAIN, 20.0))
+    (alike,) = claims.claims(rows(20.0, 20.0))
     assert str(alike.verdict) == "not reproduced"

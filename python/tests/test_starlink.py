@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import bentpipe as bp
+from bentpipe.experiments.rows import Rows
 from bentpipe.experiments.starlink import capacity, experiment, model, statistics
 from bentpipe.experiments.starlink import measured as data
-from bentpipe.experiments.starlink.experiment import by_setting, put, transfers
+from bentpipe.experiments.starlink.experiment import by_setting, transfers
 from bentpipe.timeline.drawn import PROFILES
 
 NOON = 1_716_825_600
@@ -207,11 +208,11 @@ def test_measured_transfers_have_the_capacity_of_their_neighbours(measured) -> N
 
 def simulated(setting: model.SenderSetting) -> experiment.Tests:
     """Two runs of a setting."""
-    cases = setting.cases(range(1, 3))
     rows = [
-        model.Validation(Path()).measure(case, bp.run(bp.Scenario.from_dict(case.scenario))) for case in cases
+        model.Validation(Path()).measure(case, bp.run(bp.Scenario.from_dict(case.scenario)))
+        for case in setting.cases(range(1, 3))
     ]
-    return by_setting(cases, rows)[()]
+    return by_setting(Rows(rows))[()]
 
 
 def test_simulated_tests_are_shares_of_what_udp_would_get() -> None:
@@ -300,7 +301,6 @@ def test_the_race_has_every_end_for_each_algorithm(tmp_path, monkeypatch) -> Non
 def test_the_model_is_validated_day_by_day(measured, tmp_path, monkeypatch) -> None:
     """One day alone; TCP's uplink is its downlink. The link is slow, so that the sender's buffer is left."""
     monkeypatch.setattr(data, "DAYS", (data.DAY,))
-    monkeypatch.setattr(statistics, "DAYS", (data.DAY,))
     monkeypatch.setattr(statistics, "MODEL_TESTS", 5)
     monkeypatch.setattr(statistics, "BOOTSTRAP", 5)
     monkeypatch.setattr(data, "BUFFER_BYTES", 2e6)
@@ -332,10 +332,12 @@ def test_the_model_is_validated_day_by_day(measured, tmp_path, monkeypatch) -> N
     assert fitted.read_text().startswith(',27 May,model\n"level: median, Mbit/s",')
 
 
-def test_a_table_is_a_csv_file_and_a_part_of_the_page(tmp_path: Path) -> None:
+def test_a_table_is_a_csv_file_and_a_part_of_the_page(tmp_path, monkeypatch) -> None:
     page = tmp_path / "starlink.md"
     page.write_text("<!-- starlink_race -->\nold\n<!-- end starlink_race -->\nrest\n")
-    put(model.StarlinkRace(tmp_path), "starlink_race", [["algorithm", "D, 6e-6"], ["BBR", "84"]])
+    table = ("starlink_race", [["algorithm", "D, 6e-6"], ["BBR", "84"]], "")
+    monkeypatch.setattr(model.StarlinkRace, "parts", lambda *_: [table])
+    model.StarlinkRace(tmp_path).finish(Rows())
     text = page.read_text()
     assert "| BBR | 84 |" in text and "old" not in text and text.endswith("rest\n")
     assert (tmp_path / "validation" / "starlink_race.csv").read_text() == 'algorithm,"D, 6e-6"\nBBR,84\n'

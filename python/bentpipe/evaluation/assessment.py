@@ -2,78 +2,200 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe import _core
 from bentpipe.evaluation import answers, report
-from bentpipe.evaluation.chapter import Chapter, words
-from bentpipe.evaluation.experiment import Extent, SuiteExperiment
+from bentpipe.evaluation.chapter import Chapter, Extent, Setting, words
+from bentpipe.evaluation.contenders import Contender, contenders
 from bentpipe.evaluation.mixed import MIXED
 from bentpipe.evaluation.multipath import MULTIPATH
+from bentpipe.evaluation.network import capacity
+from bentpipe.evaluation.observation import Observation
 from bentpipe.evaluation.paths import AQM, PATHS, SATELLITE
-from bentpipe.evaluation.plan import Contender, contenders, plan, run_plan
 from bentpipe.evaluation.single import SINGLE
 from bentpipe.evaluation.suite import SUITE
+from bentpipe.experiments.experiment import Experiment
 from bentpipe.registry import unknown
-from bentpipe.sweeps.kept import FOLDER
+from bentpipe.result import flow_frame, link_frame
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.kept import FOLDER, Row
 from bentpipe.terminal.progress import State
+from bentpipe.units import seconds
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from bentpipe.sweeps.execution import Executor
+    from bentpipe.sweeps.execution import Executor, Ran
 
-EXPERIMENTS: tuple[SuiteExperiment, ...] = (*SINGLE, *MIXED, AQM, *PATHS, *MULTIPATH, SATELLITE, *SUITE)
-"""All experiments, in the order of the chapters."""
+CHAPTERS = (*SINGLE, *MIXED, AQM, *PATHS, *MULTIPATH, SATELLITE, *SUITE)
+"""All chapters, in their order."""
 
 
-class Evaluation:
-    """The result of an evaluation.
+class Planned(NamedTuple):
+    """A run: its chapter, its setting, and its algorithm (or the name of a control)."""
+
+    chapter: Chapter
+    setting: Setting
+    seed: int
+    contender: Contender | str
+
+    @property
+    def label(self) -> str:
+        """The label of its rows."""
+        return self.contender if isinstance(self.contender, str) else self.contender.label
+
+    def case(self) -> Case:
+        """The run itself."""
+        chapter, setting, seed, contender = self
+        if isinstance(contender, str):
+            scenario = chapter.controls[contender](setting, seed)
+        else:
+            scenario = chapter.build(setting, contender.cc, seed)
+        keys = {"experiment": chapter.name, "algorithm": self.label, "setting": words(setting)}
+        traced = chapter.traced or chapter.course is not None
+        return Case(keys, scenario.to_dict(), traced, settings=setting, controllers=scenario.controllers())
+
+
+class Evaluation(Experiment):
+    """The evaluation of an algorithm beside the standard ones.
+
+    Args:
+        algorithm: as for `evaluate`.
+        only: names of chapters; all by default.
+        chapters: those that there are.
+        out: the folder; None: its runs are not stored.
+        quick: fewer set-ups and seeds.
+        fresh: forget the runs that are in the folder.
 
     Attributes:
         contenders: the algorithm under evaluation, then the standard ones.
+        subject, label: the first of them, and its display name.
+        standards: the names of the others.
         extent: "quick" or "full".
         chapters: an experiment each.
         stopped: whether the user stopped it before all runs were made.
+
+    Raises:
+        ScenarioError: there is no such algorithm or experiment.
     """
 
+    name = "rfc9743"
+
     def __init__(
-        self, all_: list[Contender], extent: Extent, chapters: list[Chapter], *, stopped: bool = False
+        self,
+        algorithm: Any,
+        only: Iterable[str] | None = None,
+        *,
+        chapters: Sequence[Chapter] = CHAPTERS,
+        out: Path | None = None,
+        quick: bool = False,
+        fresh: bool = False,
     ) -> None:
-        self.contenders, self.extent, self.chapters, self.stopped = all_, extent, chapters, stopped
+        super().__init__(out or Path(), quick=quick, fresh=fresh)
+        self.contenders = contenders(algorithm)
+        labels = [contender.label for contender in self.contenders]
+        self.subject, (self.label, *self.standards) = self.contenders[0], labels
+        self.extent: Extent = "quick" if quick else "full"
+        self.stopped, self._place = False, None if out is None else out / FOLDER / self.extent
+        names = [chapter.name for chapter in chapters]
+        wanted = names if only is None else list(only)
+        for name in wanted:
+            if name not in names:
+                raise _core.ScenarioError(unknown("experiment", name, names))
+        self.chapters = [chapter.of(labels) for chapter in chapters if chapter.name in wanted]
 
     def __repr__(self) -> str:
         return f"Evaluation({self.label}, {self.extent}: {len(self.chapters)} chapters, {self.runs} runs)"
 
     @property
-    def subject(self) -> Contender:
-        """The algorithm under evaluation."""
-        return self.contenders[0]
-
-    @property
-    def label(self) -> str:
-        """Its display name."""
-        return self.subject.label
-
-    @property
-    def standards(self) -> list[str]:
-        """The names of the standard algorithms beside it."""
-        return [contender.label for contender in self.contenders[1:]]
-
-    @property
     def runs(self) -> int:
         """The number of runs of algorithms."""
-        return sum(
-            len({(r["algorithm"], r["seed"], *map(r.get, c.experiment.axes)) for r in c.rows})
-            for c in self.chapters
-        )
+        return sum(len(c.rows.groups("algorithm", "seed", *c.axes)) for c in self.chapters)
 
     def chapter(self, name: str) -> Chapter | None:
         """The chapter of an experiment; None if it was not run."""
-        return next((c for c in self.chapters if c.experiment.name == name), None)
+        return next((c for c in self.chapters if c.name == name), None)
+
+    @cached_property
+    def plan(self) -> list[Planned]:
+        """All runs, the chapters one after the other; of each set-up and seed first those of algorithms."""
+        return [
+            Planned(chapter, setting, seed, who)
+            for chapter in self.chapters
+            for setting in chapter.settings(self.extent)
+            for seed in range(1, chapter.seeds[self.extent] + 1)
+            for who in chain[Contender | str](self.contenders, chapter.controls)
+        ]
+
+    def cases(self) -> Sequence[Case]:
+        """All runs."""
+        return _Cases(self.plan)
+
+    def observed(self, case: Case, ran: Ran) -> Observation:
+        """A run as its chapter sees it."""
+        return Observation(
+            setting=case.settings,
+            seed=case.seed,
+            seconds=seconds(case.scenario["duration"], "duration"),
+            flows=flow_frame(ran.result["flows"]).to_dicts(),
+            links=link_frame(ran.result["links"]).to_dicts(),
+            trace=ran.trace,
+            capacity=capacity(case.scenario["link"]) if case.keep_trace else (),
+        )
+
+    def measure(self, case: Case, result: Observation) -> Row:
+        """The numbers of a run by parts of its setting, and its course if a chart shows it."""
+        chapter = self._of(case)
+        found = chapter.measure(result)
+        parts = [({}, found)] if isinstance(found, Mapping) else found
+        course = chapter.course(result) if chapter.course is not None and result.seed == 1 else None
+        return {"rows": [{**more, **numbers} for more, numbers in parts], "course": course}
+
+    def measured_by(self, case: Case) -> Callable[..., Any]:
+        """The measure of its chapter."""
+        return self._of(case).measure
+
+    def named(self, case: Case) -> str:
+        """The title of its chapter."""
+        return self._of(case).title
+
+    def _of(self, case: Case) -> Chapter:
+        return next(c for c in self.chapters if c.name == case.keys["experiment"])
+
+    def run(
+        self,
+        *,
+        workers: int = 0,
+        progress: Callable[[State], None] | None = None,
+        executor: Callable[[], Executor] | None = None,
+    ) -> list[Path]:
+        """Makes the runs and keeps their numbers; writes nothing but the runs. See `evaluate`."""
+        if self._place is not None:
+            report.check_place(self.out)  # before the runs, which may be long
+        made = self.make(
+            self.cases(), self._place, workers=workers, progress=progress, executor=executor, fresh=self.fresh
+        )
+        self.stopped = made.stopped
+        rows: dict[str, list[dict[str, Any]]] = {chapter.name: [] for chapter in self.chapters}
+        for number, planned in enumerate(self.plan):
+            chapter, setting, seed, contender = planned
+            if number in made.failed:
+                chapter.failed.append((planned.label, words(setting), made.failed[number]))
+            elif number not in made.rows:
+                chapter.missing += not isinstance(contender, str)
+            else:
+                head = {"algorithm": planned.label, "seed": seed, **setting}
+                rows[chapter.name] += [{**head, **found} for found in made.rows[number]["rows"]]
+                if (course := made.rows[number]["course"]) is not None:
+                    chapter.courses.append((setting, planned.label, *course))
+        for chapter in self.chapters:
+            chapter.fill(rows[chapter.name])
+        return []
 
     @cached_property
     def numbers(self) -> pl.DataFrame:
@@ -82,29 +204,16 @@ class Evaluation:
         Columns experiment, setting (in words), algorithm, metric, unit ("" for a plain number), mean, low and
         high of the 95 % interval in that unit (null for one run), and n, the number of runs.
         """
-        import polars as pl
-
-        rows = [
-            {
-                "experiment": chapter.experiment.name,
-                "setting": words(setting),
-                "algorithm": label,
-                "metric": name,
-                "unit": metric.unit,
-                **answers.scaled(found, metric),
-            }
-            for chapter in self.chapters
-            for setting in chapter.settings
-            for name, metric in chapter.experiment.metrics.items()
-            for label in chapter.labels
-            if (found := chapter.interval(name, label, setting)) is not None
-        ]
-        schema = {
-            **dict.fromkeys(("experiment", "setting", "algorithm", "metric", "unit"), pl.String),
-            **dict.fromkeys(("mean", "low", "high"), pl.Float64),
-            "n": pl.Int64,
-        }
-        return pl.DataFrame(rows, schema=schema)
+        return _frame(
+            [
+                (chapter.name, words(setting), label, name, metric.unit, *answers.scaled(of, metric).values())
+                for chapter in self.chapters
+                for setting in chapter.matching({})
+                for name, metric in chapter.metrics.items()
+                for label, of in chapter.intervals(name, setting).items()
+            ],
+            "experiment setting algorithm metric unit mean:f low:f high:f n:i",
+        )
 
     @cached_property
     def rows(self) -> pl.DataFrame:
@@ -112,29 +221,17 @@ class Evaluation:
 
         Columns experiment, setting (in words), algorithm, seed, metric, and value in its SI unit.
         """
-        import polars as pl
-
-        rows = [
-            {
-                "experiment": chapter.experiment.name,
-                "setting": words({key: row[key] for key in chapter.experiment.axes if key in row}),
-                "algorithm": row["algorithm"],
-                "seed": row["seed"],
-                "metric": name,
-                "value": row[name],
-            }
-            for chapter in self.chapters
-            for row in chapter.rows
-            for name in chapter.experiment.metrics
-            if row.get(name) is not None
-        ]
-        schema = {
-            **dict.fromkeys(("experiment", "setting", "algorithm"), pl.String),
-            "seed": pl.Int64,
-            "metric": pl.String,
-            "value": pl.Float64,
-        }
-        return pl.DataFrame(rows, schema=schema)
+        return _frame(
+            [
+                (chapter.name, setting, row["algorithm"], row["seed"], name, row[name])
+                for chapter in self.chapters
+                for row in chapter.rows
+                for setting in [words({key: row[key] for key in chapter.axes if key in row})]
+                for name in chapter.metrics
+                if row.get(name) is not None
+            ],
+            "experiment setting algorithm seed:i metric value:f",
+        )
 
     @cached_property
     def answers(self) -> list[dict[str, Any]]:
@@ -153,6 +250,29 @@ class Evaluation:
             OSError: nothing can be written there.
         """
         return report.write(self, Path(directory))
+
+
+class _Cases(Sequence[Case]):
+    """The cases of runs, built when they are asked for: a scenario may have thousands of flows."""
+
+    def __init__(self, plan: Sequence[Planned]) -> None:
+        self._plan = plan
+        self._case = lru_cache(4)(lambda number: plan[number].case())  # each is asked for more than once
+
+    def __len__(self) -> int:
+        return len(self._plan)
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._case(number)
+
+
+def _frame(rows: Sequence[tuple[Any, ...]], columns: str) -> pl.DataFrame:
+    """A table of these columns, which are text but for those with ":f" or ":i"."""
+    import polars as pl
+
+    kinds = {"": pl.String, "f": pl.Float64, "i": pl.Int64}
+    schema = {name: kinds[kind] for name, _, kind in (each.partition(":") for each in columns.split())}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def evaluate(
@@ -188,44 +308,8 @@ def evaluate(
         OSError: nothing can be written to `out`.
     """
     place = None if out is None else Path(out)
-    found = assess(
-        algorithm, quick=quick, only=only, place=place, fresh=fresh, workers=workers, progress=progress,
-        executor=executor,
-    )  # fmt: skip
+    found = Evaluation(algorithm, only, out=place, quick=quick, fresh=fresh)
+    found.run(workers=workers, progress=progress, executor=executor)
     if place is not None:
         found.write(place)
     return found
-
-
-def assess(
-    algorithm: Any,
-    *,
-    quick: bool,
-    only: Iterable[str] | None,
-    place: Path | None,
-    fresh: bool,
-    workers: int,
-    progress: Callable[[State], None] | None,
-    executor: Callable[[], Executor] | None,
-) -> Evaluation:
-    """The evaluation as `evaluate` makes it; of `place` only the stored runs are read and written."""
-    all_ = contenders(algorithm)
-    chosen = _chosen(only)
-    if place is not None:
-        report.check_place(place)  # before the runs, which may be long
-    extent: Extent = "quick" if quick else "full"
-    chapters, stopped = run_plan(
-        chosen, all_, plan(chosen, all_, extent), place=None if place is None else place / FOLDER / extent,
-        fresh=fresh, workers=workers, progress=progress, executor=executor,
-    )  # fmt: skip
-    return Evaluation(all_, extent, chapters, stopped=stopped)
-
-
-def _chosen(only: Iterable[str] | None) -> list[SuiteExperiment]:
-    """The experiments of these names."""
-    known = {experiment.name: experiment for experiment in EXPERIMENTS}
-    wanted = list(known) if only is None else list(only)
-    for name in wanted:
-        if name not in known:
-            raise _core.ScenarioError(unknown("experiment", name, list(known)))
-    return [experiment for experiment in EXPERIMENTS if experiment.name in wanted]

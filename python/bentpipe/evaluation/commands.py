@@ -39,16 +39,14 @@ def evaluate_verb(
 
     With --out an interrupted evaluation goes on where it was when the same command is given again.
     """
-    from bentpipe.evaluation.assessment import assess
+    from bentpipe.evaluation.assessment import Evaluation
     from bentpipe.evaluation.report import PAGE, is_complete, show
     from bentpipe.sweeps.ray import on_ray
 
     names = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
+    found = Evaluation(algorithm, names, out=out, quick=quick, fresh=fresh)
     with terminal.RunsBar(f"evaluating {algorithm}") as bar:
-        found = assess(
-            algorithm, quick=quick, only=names, place=out, fresh=fresh, workers=workers, progress=bar.at,
-            executor=on_ray(ray),
-        )  # fmt: skip
+        found.run(workers=workers, progress=bar.at, executor=on_ray(ray))
 
     kept = out is not None and found.stopped and is_complete(out)
     write_and_show(

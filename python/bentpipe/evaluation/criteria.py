@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, NamedTuple
 
-from bentpipe.evaluation.experiment import Setting
+from bentpipe.evaluation.chapter import Chapter, Setting
 from bentpipe.io.toml_tables import beside
-from bentpipe.measures import MeasureRow
 from bentpipe.stats import Interval
-
-if TYPE_CHECKING:
-    from bentpipe.evaluation.chapter import Chapter
 
 Verdict = Literal["meets", "does not meet", "a matter of judgement", "not evaluated"]
 
@@ -32,63 +28,38 @@ class Line:
 
     An interval on the right side meets it, one on the wrong side does not, and one that holds the bound
     leaves the matter open.
-
-    Args:
-        experiment: its name.
-        metric: one of its metrics.
-        words: the line in words, with its source if it is not ours.
-        most: the metric is at most this (SI unit).
-        least: the metric is at least this.
-        times: the bound is this multiple of the value of the worse standard algorithm, and no stricter than
-            `most` or `least`.
-        where: parts of the settings.
     """
 
-    experiment: str
-    metric: str
-    words: str
-    most: float | None = None
-    least: float | None = None
+    experiment: str  #: its name.
+    metric: str  #: one of its metrics.
+    words: str  #: the line in words, with its source if it is not ours.
+    most: float | None = None  #: the metric is at most this (SI unit).
+    least: float | None = None  #: the metric is at least this.
+    #: the bound is this multiple of the value of the worse standard algorithm, and no stricter than `most` or
+    #: `least`.
     times: float | None = None
-    where: Setting = field(default_factory=dict)
+    where: Setting = field(default_factory=dict)  #: parts of the settings.
 
 
-@dataclass(frozen=True)
-class Exhibit:
-    """Numbers that answer a criterion.
-
-    Args:
-        experiment: the name of the experiment.
-        metrics: which of its metrics.
-        where: in which setting.
-    """
+class Exhibit(NamedTuple):
+    """Numbers that answer a criterion: the name of the experiment, metrics of it, and in which setting."""
 
     experiment: str
-    metrics: tuple[str, ...]
-    where: Setting = field(default_factory=dict)
+    metrics: Sequence[str]
+    where: Setting = {}
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """One demand of a document.
+    """One demand of a document."""
 
-    Args:
-        document: "RFC 9743" or "tcpeval".
-        section: its number there.
-        level: how strongly it is put.
-        asks: the demand.
-        evidence: the numbers that answer it; empty if it is not evaluated.
-        reason: why it is not evaluated, or the limits of the evidence.
-        lines: at which the answer is held; without one it is a matter of judgement.
-    """
-
-    document: str
-    section: str
-    level: Level
-    asks: str
-    evidence: tuple[Exhibit, ...] = ()
-    reason: str = ""
-    lines: tuple[Line, ...] = ()
+    document: str  #: "RFC 9743" or "tcpeval".
+    section: str  #: its number there.
+    level: Level  #: how strongly it is put.
+    asks: str  #: the demand.
+    evidence: Sequence[Exhibit] = ()  #: the numbers that answer it; empty if it is not evaluated.
+    reason: str = ""  #: why it is not evaluated, or the limits of the evidence.
+    lines: Sequence[Line] = ()  #: at which the answer is held; without one it is a matter of judgement.
 
 
 _GIVEN = beside(__file__, "criteria.toml")
@@ -99,19 +70,20 @@ LINES = {name: Line(**given) for name, given in _GIVEN["lines"].items()}
 """Every line, by its name."""
 CRITERIA = tuple(
     Criterion(
-        **{key: given[key] for key in ("document", "section", "level", "asks")},
-        evidence=tuple(Exhibit(name, tuple(of), *where) for name, of, *where in given.get("evidence", ())),
-        reason=given.get("reason", "").format(**_GIVEN["reasons"]),
-        lines=tuple(LINES[name] for name in given.get("lines", ())),
+        **given
+        | {
+            "evidence": [Exhibit(*of) for of in given.get("evidence", ())],
+            "reason": given.get("reason", "").format(**_GIVEN["reasons"]),
+            "lines": [LINES[name] for name in given.get("lines", ())],
+        }
     )
     for given in _GIVEN["criteria"]
 )
 """All criteria, in the order of the documents."""
 
 
-@dataclass(frozen=True)
-class Held:
-    """The result of a line for an algorithm: the verdict, and the setting that is worst for it."""
+class Held(NamedTuple):
+    """The result of a line for an algorithm: the verdict, and the worst of so many settings."""
 
     line: Line
     verdict: Verdict
@@ -121,51 +93,56 @@ class Held:
     settings: int
 
 
-def hold(line: Line, chapter: Chapter, subject: str, standards: Sequence[str]) -> Held | None:
+def hold(line: Line, chapter: Chapter) -> Held | None:
     """Compares an algorithm's numbers with a line; None if there are no numbers."""
     judged = []
     for setting in chapter.matching(line.where):
-        found = chapter.interval(line.metric, subject, setting)
-        bound = _bound(line, chapter, standards, setting)
+        found = chapter.interval(line.metric, chapter.labels[0], setting)
+        bound = _bound(line, chapter, setting)
         if found is None or bound is None:
             continue
-        low, high = (found.centre,) * 2 if found.n == 1 else (found.low, found.high)
+        low, high = _ends(found)
         over = (low - bound, high - bound) if line.most is not None else (bound - high, bound - low)
         verdict: Verdict = "meets" if over[1] <= 0 else "does not meet" if over[0] > 0 else WORST_FIRST[1]
         beyond = sum(over) / abs(bound) if bound else sum(over)
         judged.append((WORST_FIRST.index(verdict), -beyond, Held(line, verdict, setting, found, bound, 0)))
-    if not judged:
-        return None
-    worst = min(judged, key=lambda one: one[:2])[2]
-    return Held(line, worst.verdict, worst.setting, worst.found, worst.bound, len(judged))
+    return min(judged, key=lambda one: one[:2])[2]._replace(settings=len(judged)) if judged else None
 
 
-def side(metric: MeasureRow, chapter: Chapter, name: str, where: Setting) -> str:
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """The worst verdict of several lines; without a line it is a matter of judgement."""
+    return min(verdicts or WORST_FIRST[1:2], key=WORST_FIRST.index)
+
+
+def side(chapter: Chapter, metric: str, where: Setting) -> str:
     """The comparison of the algorithm with the standard ones: "better than both", "like Reno"; or ""."""
-    if not metric.better or len(chapter.labels) < 2:
+    better, (subject, *standards) = chapter.metrics[metric].better, chapter.labels
+    if not better or not standards:
         return ""
-    subject, *standards = chapter.labels
-    sign = 1 if metric.better == "more" else -1
-    signs = []
+    words = []
     for standard in standards:
-        found = chapter.difference(name, subject, standard, where)
+        found = chapter.difference(metric, subject, standard, where)
         if found is None:
             return ""
-        low, high = (found.centre,) * 2 if found.n == 1 else (found.low, found.high)
-        signs.append(0 if low <= 0 <= high else sign if low > 0 else -sign)
-    both = "both" if len(signs) > 1 else standards[0]
-    said = {1: f"better than {both}", -1: f"worse than {both}", 0: f"like {both}"}
-    if len(set(signs)) == 1:
-        return said[signs[0]]
-    parts = {1: "better than", 0: "like", -1: "worse than"}
-    return ", ".join(f"{parts[s]} {label}" for s, label in zip(signs, standards, strict=True))
+        low, high = _ends(found)
+        like = low <= 0 <= high
+        words.append("like" if like else "better than" if (low > 0) == (better == "more") else "worse than")
+    if len(set(words)) == 1:
+        return f"{words[0]} {'both' if len(words) > 1 else standards[0]}"
+    return ", ".join(map(" ".join, zip(words, standards, strict=True)))
 
 
-def _bound(line: Line, chapter: Chapter, standards: Sequence[str], setting: Setting) -> float | None:
+def _ends(found: Interval) -> tuple[float, float]:
+    """The ends of an interval; that of one run is its value."""
+    return (found.centre, found.centre) if found.n == 1 else (found.low, found.high)
+
+
+def _bound(line: Line, chapter: Chapter, setting: Setting) -> float | None:
     given = line.most if line.most is not None else line.least
     if line.times is None:
         return given
-    others = [found.centre for one in standards if (found := chapter.interval(line.metric, one, setting))]
+    found = chapter.intervals(line.metric, setting)
+    others = [found[label].centre for label in chapter.labels[1:] if label in found]
     if not others:
         return None
     if line.most is not None:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from bentpipe.evaluation.experiment import ALONE, OWN_KIND, Measured, Numbers, Setting, experiment
-from bentpipe.evaluation.network import bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
+from bentpipe.evaluation.chapter import ALONE, OWN_KIND, Measured, Numbers, Setting, chapter
+from bentpipe.evaluation.network import buffered, flow, scenario
 from bentpipe.evaluation.observation import Observation
 from bentpipe.models import Bulk, Cbr
 from bentpipe.scenario import Scenario
@@ -16,19 +16,12 @@ RATE, RTT = 10.0, 40.0
 """Mbit/s and ms of the link."""
 
 
-# Beside Reno, CUBIC and BBR ---------------------------------------------------------------------------------
-
-HARM_S = 60.0
-
-
 def two_flows(s: Setting, cc: Any, seed: int, **more: Any) -> Scenario:
     """Two flows, the one of `cc` with more options; the other one alone if `cc` is None."""
-    rtt = float(s["rtt"])
-    path = link(RATE, rtt, drop_tail(bdp_packets(RATE, rtt, float(s["buffer"]))))
-    flows = [flow(s["other"], "other", start_jitter="1 s", **out_of_step(RATE))]
+    flows = [flow(s["other"], "other", at=RATE, start_jitter="1 s")]
     if cc is not None:
-        flows.append(flow(cc, "test", start_jitter="1 s", **more, **out_of_step(RATE)))
-    return bottleneck(path, flows, HARM_S, seed)
+        flows.append(flow(cc, at=RATE, start_jitter="1 s", **more))
+    return scenario(buffered(RATE, s["rtt"], s["buffer"]), flows, 60, seed)
 
 
 def shares(run: Observation) -> Numbers:
@@ -40,11 +33,6 @@ def shares(run: Observation) -> Numbers:
     }
 
 
-def _harm_measure(run: Observation) -> Numbers:
-    queueing = run.queueing_p95(float(run.setting["rtt"]) / 1e3, "other")
-    return {**shares(run), "other_queueing": queueing}
-
-
 def _harm_compare(rows: list[dict[str, Any]], controls: Mapping[str, dict[str, Any]]) -> None:
     """Harm (Ware et al.), and G and L of tcpeval section 6.1.3."""
     alone, own_kind = controls.get(ALONE), controls.get(OWN_KIND)
@@ -54,10 +42,9 @@ def _harm_compare(rows: list[dict[str, Any]], controls: Mapping[str, dict[str, A
             continue
         row["harm"] = _harm(row, alone)
         row["more_harm"] = row["harm"] - _harm(own_kind, alone)
-        if own_kind["other_share"]:
-            row["kept"] = row["other_share"] / own_kind["other_share"]
-        if own_kind["own_share"]:
-            row["gain"] = row["own_share"] / own_kind["own_share"]
+        for what, share in (("kept", "other_share"), ("gain", "own_share")):
+            if own_kind[share]:
+                row[what] = row[share] / own_kind[share]
 
 
 def _harm(row: Mapping[str, Any], alone: Mapping[str, Any]) -> float:
@@ -65,10 +52,10 @@ def _harm(row: Mapping[str, Any], alone: Mapping[str, Any]) -> float:
     return 1 - float(row["other_share"] / alone["other_share"]) if alone["other_share"] else math.nan
 
 
-HARM = experiment(
+HARM = chapter(
     "beside-others",
     two_flows,
-    _harm_measure,
+    lambda run: {**shares(run), "other_queueing": run.queueing_p95(run.setting["rtt"], "other")},
     controls={
         ALONE: lambda s, seed: two_flows(s, None, seed),
         OWN_KIND: lambda s, seed: two_flows(s, s["other"], seed),
@@ -76,33 +63,23 @@ HARM = experiment(
     compare=_harm_compare,
 )
 
-
-# Real-time traffic ------------------------------------------------------------------------------------------
-
-MEDIA_RATE = "1 Mbit/s"
-
-
-def _media_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    path = link(RATE, RTT, drop_tail(bdp_packets(RATE, RTT, float(s["buffer"]))))
-    flows = [
-        flow(cc, "test", count=int(s["flows"]), start_jitter="1 s", **out_of_step(RATE)),
-        flow(None, "media", traffic=Cbr(MEDIA_RATE, packet="1000 bytes"), start_jitter="1 s"),
-    ]
-    return bottleneck(path, flows, 40, seed)
-
-
-def _media_measure(run: Observation) -> Numbers:
-    return {
+MEDIA = chapter(
+    "real-time",
+    lambda s, cc, seed: scenario(
+        buffered(RATE, RTT, s["buffer"]),
+        [
+            flow(cc, at=RATE, count=s["flows"], start_jitter="1 s"),
+            flow(None, "media", traffic=Cbr("1 Mbit/s", packet="1000 bytes"), start_jitter="1 s"),
+        ],
+        40,
+        seed,
+    ),
+    lambda run: {
         "media_loss": run.loss("media"),
-        "queueing_p95": run.queueing_p95(RTT / 1e3),
+        "queueing_p95": run.queueing_p95(RTT),
         "goodput": run.goodput(),
-    }
-
-
-MEDIA = experiment("real-time", _media_build, _media_measure)
-
-
-# Short and long flows ---------------------------------------------------------------------------------------
+    },
+)
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 2_000_000)
 """Bytes of the short flows."""
@@ -112,36 +89,25 @@ SHORT_END = FIRST_S + APART_S * len(SIZES)
 
 
 def _short_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    path = link(RATE, RTT, drop_tail(bdp_packets(RATE, RTT)))
-    short, _, beside = str(s["short"]).partition(" beside ")
+    short, _, beside = s["short"].partition(" beside ")
     named = {"own": cc, "CUBIC": "cubic", "Reno": "reno"}
-    flows = [flow(named.get(beside, cc), "long", start_jitter="1 s", **out_of_step(RATE))]
-    if beside:
-        flows += [
-            flow(
-                named[short],
-                f"short-{size}",
-                start=f"{FIRST_S + i * APART_S:g} s",
-                start_jitter="1 s",
-                traffic=Bulk(f"{size} bytes"),
-                **out_of_step(RATE),
-            )
-            for i, size in enumerate(SIZES)
-        ]
-    return bottleneck(path, flows, SHORT_END, seed)
+    flows = [flow(named.get(beside, cc), "long", at=RATE, start_jitter="1 s")]
+    for i, size in enumerate(SIZES if beside else ()):
+        start: dict[str, Any] = {"start": f"{FIRST_S + i * APART_S:g} s", "start_jitter": "1 s"}
+        flows.append(flow(named[short], f"short-{size}", at=RATE, traffic=Bulk(f"{size} bytes"), **start))
+    return scenario(buffered(RATE, RTT), flows, SHORT_END, seed)
 
 
 def _short_measure(run: Observation) -> Measured:
     yield {"size": 0}, {"long": run.goodput("long"), "done": math.nan}
     for i, size in enumerate(SIZES):
         for short in run.named(f"short-{size}"):
-            done = short["completion_s"]
             # A flow that was not done within the run took at least the rest of it.
             least = SHORT_END - FIRST_S - i * APART_S
-            yield {"size": size}, {"long": math.nan, "done": least if done is None else done}
+            yield {"size": size}, {"long": math.nan, "done": run.completion(short, least)}
 
 
-SHORT = experiment("short-flows", _short_build, _short_measure)
+SHORT = chapter("short-flows", _short_build, _short_measure)
 
 MIXED = (HARM, SHORT, MEDIA)
 """These experiments, in the order of their chapters."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from bentpipe import units
 from bentpipe.document.plain import is_datagrams
@@ -44,50 +44,48 @@ def link(rate: float, rtt: float, queue: Queue, **more: Any) -> Link:
     return Link(rate=f"{rate:g} Mbit/s", delay=_ms(rtt / 2), queue=queue, **more)
 
 
+def buffered(rate: float, rtt: float, times: float = 1.0, **more: Any) -> Link:
+    """The same with a drop-tail queue of this number of bandwidth-delay products."""
+    return link(rate, rtt, drop_tail(bdp_packets(rate, rtt, times)), **more)
+
+
 def flow(
-    cc: Any, name: str = "test", path: str | Sequence[str] = "link", *, rtt: float = 0, **more: Any
+    cc: Any,
+    name: str = "test",
+    path: str | Sequence[str] = "link",
+    *,
+    rtt: float = 0,
+    at: float = 0,
+    **more: Any,
 ) -> Flow:
-    """A flow whose own part of the round trip takes `rtt` ms."""
+    """A flow whose own part of the round trip takes `rtt` ms.
+
+    At a bottleneck of `at` Mbit/s it does not fall into step with others: its acknowledgements wait up to the
+    time of one full packet there (phase effects: Floyd and Jacobson, 1991).
+    """
     if rtt:
         more["extra_delay"] = _ms(rtt / 2)
+    if at:
+        more["ack_jitter"] = f"{PACKET * 8 / at * 1e3:.0f} ns"
     return Flow(cc, path=[path] if isinstance(path, str) else list(path), name=name, **more)
 
 
-def out_of_step(rate: float) -> dict[str, Any]:
-    """Options of a flow by which it does not fall into step with others.
-
-    Its acknowledgements wait up to the time of one full packet at `rate` Mbit/s (phase effects: Floyd and
-    Jacobson, 1991).
-    """
-    return {"ack_jitter": f"{PACKET * 8 / rate * 1e3:.0f} ns"}
-
-
 def scenario(
-    links: dict[str, Link], flows: list[Flow], seconds: float, seed: int, *, traced: bool = False
+    links: Link | dict[str, Link], flows: list[Flow], seconds: float, seed: int, *, traced: bool = False
 ) -> Scenario:
-    """A scenario of this number of seconds, whose receivers have a window (`WINDOW`)."""
-    own = max(
-        (units.seconds(one.extra_delay, "extra_delay") for one in flows if one.extra_delay), default=0.0
-    )
-    rtt = 2 * (
-        own + sum(max(units.seconds(d, "delay") for d in _values(each.delay)) for each in links.values())
-    )
+    """A scenario of this number of seconds, whose receivers have a window (`WINDOW`); one link is "link"."""
+    links = links if isinstance(links, dict) else {"link": links}
+    own = [units.seconds(one.extra_delay, "extra_delay") for one in flows if one.extra_delay]
+    delays = (max(units.seconds(d, "delay") for d in _values(each.delay)) for each in links.values())
+    rtt = 2 * (max(own, default=0.0) + sum(delays))
     rates = [units.bits_per_second(text, "rate") for each in links.values() for text in _values(each.rate)]
-    room = max(_room(each.queue) for each in links.values())
+    room = max(int(str(cast(Any, each.queue).limit).removesuffix(" packets")) for each in links.values())
     window = max(math.ceil(WINDOW * (bdp_packets(max(rates) / 1e6, rtt * 1e3) + room)), LEAST_WINDOW)
     for one in flows:
         if not is_datagrams(one.traffic):
             one.receive_window = f"{window} segments"
-    return Scenario(
-        links=links, flows=flows, duration=f"{seconds:g} s", seed=seed, record=RECORD if traced else None
-    )
-
-
-def bottleneck(
-    bottleneck_link: Link, flows: list[Flow], seconds: float, seed: int, *, traced: bool = False
-) -> Scenario:
-    """A scenario of one link, called "link"."""
-    return scenario({"link": bottleneck_link}, flows, seconds, seed, traced=traced)
+    record = RECORD if traced else None
+    return Scenario(links=links, flows=flows, duration=f"{seconds:g} s", seed=seed, record=record)
 
 
 def capacity(links: Mapping[str, Mapping[str, Any]]) -> list[tuple[float, float]]:
@@ -98,13 +96,6 @@ def capacity(links: Mapping[str, Mapping[str, Any]]) -> list[tuple[float, float]
     given = only["rate"]
     steps = [["0 s", given]] if isinstance(given, str) else given
     return [(units.quantity("time", at, "rate"), units.quantity("rate", bps, "rate")) for at, bps in steps]
-
-
-def mean_size() -> float:
-    """Mean size in bytes of the transfers of `transfers`."""
-    low, high, a = SMALLEST, LARGEST, SHAPE
-    mean = low**a / (1 - (low / high) ** a) * a / (a - 1) * (low ** (1 - a) - high ** (1 - a))
-    return float(mean)
 
 
 def transfers(
@@ -123,22 +114,16 @@ def transfers(
     `EDGE_RTTS` of its own. tcpeval's appendix A models sessions so; its traces of a campus are not used.
     """
     drawn = random.Random(f"{seed}//{name}")
-    per_second = load * rate * 1e6 / 8 / mean_size()
+    low, high, a = SMALLEST, LARGEST, SHAPE
+    mean = low**a / (1 - (low / high) ** a) * a / (a - 1) * (low ** (1 - a) - high ** (1 - a))
+    per_second = load * rate * 1e6 / 8 / mean
     made: list[Flow] = []
     at = drawn.expovariate(per_second)
     while at < seconds:
         u = drawn.random()
-        size = (SMALLEST**-SHAPE - u * (SMALLEST**-SHAPE - LARGEST**-SHAPE)) ** (-1 / SHAPE)
-        made.append(
-            flow(
-                cc,
-                f"{name}-{len(made) + 1}",
-                path,
-                rtt=drawn.choice(EDGE_RTTS),
-                start=f"{at * 1e6:.0f} us",
-                traffic=Bulk(f"{size:.0f} bytes"),
-            )
-        )
+        size = Bulk(f"{(low**-a - u * (low**-a - high**-a)) ** (-1 / a):.0f} bytes")
+        when: dict[str, Any] = {"rtt": drawn.choice(EDGE_RTTS), "start": f"{at * 1e6:.0f} us"}
+        made.append(flow(cc, f"{name}-{len(made) + 1}", path, traffic=size, **when))
         at += drawn.expovariate(per_second)
     return made
 
@@ -151,8 +136,3 @@ def _ms(value: float) -> str:
 def _values(given: Any) -> list[str]:
     """A value, or all of its values over time."""
     return [given] if isinstance(given, str) else [value for _, value in given]
-
-
-def _room(queue: Any) -> int:
-    """Packets that a queue of these experiments has room for."""
-    return int(str(queue.limit).removesuffix(" packets"))

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import measures
+import numpy as np
+from numpy.typing import NDArray
+
+from bentpipe import measures, stats
 from bentpipe.units import PACKET
 
 if TYPE_CHECKING:
     import polars as pl
 
+Floats = NDArray[np.float64]
 ROW_S = 0.1
 """Seconds between two rows of a trace."""
 SMOOTH_S = 1.0
@@ -50,13 +54,11 @@ class Observation:
 
     def loss(self, name: str = "test") -> float:
         """Share of the packets that the flows of this name sent that were lost."""
-        lost = measures.lost(self.named(name))
-        return math.nan if lost is None else lost
+        return _known(measures.lost(self.named(name)))
 
     def resent(self, name: str = "test") -> float:
         """Share of the packets that the flows of this name sent that were retransmissions."""
-        resent = measures.resent(self.named(name))
-        return math.nan if resent is None else resent
+        return _known(measures.resent(self.named(name)))
 
     def drops(self, name: str = "link") -> float:
         """Share of the packets offered to a link that its queue dropped."""
@@ -70,51 +72,49 @@ class Observation:
         link = self.link()
         return float(link["queue_mean_packets"] * PACKET * 8 / link["rate_bps"])
 
-    def queueing_p95(self, rtt: float, name: str = "test") -> float:
-        """Excess of the 95th percentile of the round-trip time over `rtt`, in seconds, mean over flows."""
-        seen = [f["rtt_p95_s"] - rtt for f in self.named(name) if f["rtt_p95_s"] is not None]
+    def queueing_p95(self, rtt_ms: float, name: str = "test") -> float:
+        """Excess of the 95th percentile of the round-trip time over this one, in seconds, mean over flows."""
+        seen = [f["rtt_p95_s"] - rtt_ms / 1e3 for f in self.named(name) if f["rtt_p95_s"] is not None]
         return max(math.fsum(seen) / len(seen), 0.0) if seen else math.nan
 
-    def rates(self, name: str = "test", over: float = SMOOTH_S) -> tuple[list[float], list[float]]:
+    def jain(self) -> float:
+        """Jain's index of the goodput of the flows under test."""
+        return stats.jain(f["goodput_bps"] for f in self.named())
+
+    def completion(self, flow: Mapping[str, Any], least: float) -> float:
+        """How long a flow took, s; one that was not done took at least as long as this."""
+        return least if flow["completion_s"] is None else float(flow["completion_s"])
+
+    def rates(self, name: str = "test", over: float = SMOOTH_S) -> tuple[Floats, Floats]:
         """Goodput over time of a flow, in bits per second: instants, and means over the time before each."""
-        times, arrived = self.arrived(name)
+        t, arrived = self.arrived(name)
         back = max(round(over / ROW_S), 1)
-        instants = times[back:]
-        rates = [
-            (arrived[i] - arrived[i - back]) * 8 / (times[i] - times[i - back])
-            for i in range(back, len(times))
-        ]
-        return instants, rates
+        return t[back:], (arrived[back:] - arrived[:-back]) * 8 / (t[back:] - t[:-back])
 
     def mbits(self, over: float = SMOOTH_S) -> tuple[list[float], list[float]]:
-        """`rates` of the flow under test in Mbit/s."""
-        instants, rates = self.rates(over=over)
-        return instants, [rate / 1e6 for rate in rates]
+        """`rates` of the flow under test in Mbit/s, to be stored."""
+        t, rates = self.rates(over=over)
+        return t.tolist(), (rates / 1e6).tolist()
 
-    def arrived(self, name: str = "test") -> tuple[list[float], list[float]]:
+    def arrived(self, name: str = "test") -> tuple[Floats, Floats]:
         """Instants, and the bytes of a flow that had arrived by then, in order or not.
 
         After a loss the bytes in order stay constant and then jump; `plot.rates.spread` puts each byte at the
         latest instant at which the link's rate lets it have come.
         """
-        return self._arrived.get(name, ([], []))
+        return self._arrived.get(name, (np.empty(0), np.empty(0)))
 
     @cached_property
-    def _arrived(self) -> dict[str, tuple[list[float], list[float]]]:
+    def _arrived(self) -> dict[str, tuple[Floats, Floats]]:
         if self.trace is None or not self.trace.height:
             return {}
-        import numpy as np
         import polars as pl
 
         from bentpipe.plot.rates import spread
 
         rows = self.trace.select("t_s", pl.col("flow").cast(pl.String), "delivered_bytes")
-        wide = (
-            rows.pivot("flow", index="t_s", values="delivered_bytes")
-            .sort("t_s")
-            .fill_null(strategy="forward")
-        )
-        wide = wide.fill_null(0)
+        wide = rows.pivot("flow", index="t_s", values="delivered_bytes").sort("t_s")
+        wide = wide.fill_null(strategy="forward").fill_null(0)
         t_s, names = wide["t_s"].to_numpy(), wide.columns[1:]
         in_order = wide.select(pl.col(names).cast(pl.Float64)).to_numpy().T
         if self.capacity:
@@ -122,27 +122,30 @@ class Observation:
             sums = np.concatenate(([0.0], np.cumsum(bps[:-1] * np.diff(at))))
             row = np.clip(np.searchsorted(at, t_s, side="right") - 1, 0, None)
             in_order = spread(in_order, np.diff((sums[row] + bps[row] * (t_s - at[row])) / 8))
-        return {name: (t_s.tolist(), row.tolist()) for name, row in zip(names, in_order, strict=True)}
+        return {name: (t_s, row) for name, row in zip(names, in_order, strict=True)}
 
     def column(self, column: str, name: str = "test") -> tuple[list[float], list[float]]:
         """A column of a flow's trace with its instants; nothing if the run has no trace of the flow."""
-        if self.trace is None or not self.trace.height:
+        if self.trace is None:
             return [], []
-        import polars as pl
-
-        rows = self.trace.filter(pl.col("flow").cast(pl.String) == name)
+        rows = self.trace.filter(flow=name)
         return rows["t_s"].to_list(), [float(v) for v in rows[column].to_list()]
 
     def reached(self, share: float, after: float, name: str = "test", over: float = SMOOTH_S) -> float:
         """Seconds from `after` until a flow's goodput is `share` bits per second; if never, what is left."""
-        times, rates = self.rates(name, over)
-        reached = (t - after for t, rate in zip(times, rates, strict=True) if t > after and rate >= share)
-        return next(reached, self.seconds - after)
+        t, rates = self.rates(name, over)
+        reached = t[(t > after) & (rates >= share)]
+        return float(reached[0] if len(reached) else self.seconds) - after
 
     def delivered_between(self, start: float, end: float, name: str = "test") -> float:
         """Goodput of a flow between two instants, in bits per second."""
-        times, delivered = self.arrived(name)
-        within = [(t, d) for t, d in zip(times, delivered, strict=True) if start - 1e-9 <= t <= end + 1e-9]
+        t, arrived = self.arrived(name)
+        within = np.flatnonzero((start - 1e-9 <= t) & (t <= end + 1e-9))
         if len(within) < 2:
             return math.nan
-        return (within[-1][1] - within[0][1]) * 8 / (within[-1][0] - within[0][0])
+        first, last = within[[0, -1]]
+        return float((arrived[last] - arrived[first]) * 8 / (t[last] - t[first]))
+
+
+def _known(value: float | None) -> float:
+    return math.nan if value is None else value

@@ -3,76 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+import bentpipe as bp
 from bentpipe.document.source import Source
-from bentpipe.evaluation.experiment import Measured, Numbers, Setting, experiment
-from bentpipe.evaluation.network import RECORD, bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
+from bentpipe.evaluation.chapter import Numbers, Setting, chapter
+from bentpipe.evaluation.network import RECORD, bdp_packets, buffered, drop_tail, flow, link, scenario
 from bentpipe.evaluation.observation import Observation
-from bentpipe.models import (
-    Arq,
-    BitError,
-    Bulk,
-    Codel,
-    DualPi2,
-    Flow,
-    FqCodel,
-    GilbertElliott,
-    Link,
-    PacketError,
-    Pie,
-    Queue,
-    Red,
-)
+from bentpipe.models import Queue
 from bentpipe.scenario import Scenario
-from bentpipe.stats import jain
 
-# Active queue management ------------------------------------------------------------------------------------
-
-AQM_RATE, AQM_RTT, AQM_FLOWS = 20.0, 40.0, 4
-AQM_ROOM = "400 packets"
+AQM_RATE, AQM_RTT = 20.0, 40.0
+ROOM = "400 packets"
 
 
-def _queues(name: str) -> Queue:
-    ecn = name.endswith(" ECN") or None
-    match name.removesuffix(" ECN"):
-        case "drop-tail":
-            return drop_tail(400)
-        case "RED":
-            return Red(AQM_ROOM, min="20 packets", max="60 packets", ecn=ecn)
-        case "CoDel":
-            return Codel(AQM_ROOM, ecn=ecn)
-        case "PIE":
-            return Pie(AQM_ROOM, ecn=ecn)
-        case "FQ-CoDel":
-            return FqCodel(AQM_ROOM, ecn=ecn)
-        case _:
-            return DualPi2(AQM_ROOM)
+QUEUES: dict[str, Callable[..., Queue]] = {
+    "RED": partial(bp.Red, min="20 packets", max="60 packets"), "CoDel": bp.Codel, "PIE": bp.Pie,
+    "FQ-CoDel": bp.FqCodel,
+}  # fmt: skip
+"""Queues that mark if the flows say that they understand marks; DualPI2 always does."""
 
 
 def _aqm_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    name = str(s["queue"])
-    ecn: dict[str, Any] = {"ecn": True} if name.endswith(" ECN") else {}
-    flows = flow(cc, count=AQM_FLOWS, start_jitter="1 s", **ecn, **out_of_step(AQM_RATE))
-    return bottleneck(link(AQM_RATE, AQM_RTT, _queues(name)), [flows], 30, seed)
+    name = s["queue"].removesuffix(" ECN")
+    ecn = name != s["queue"] or None
+    flows = flow(cc, at=AQM_RATE, count=4, start_jitter="1 s", ecn=ecn)
+    plain = bp.DualPi2 if name == "DualPI2" else bp.DropTail
+    queue = QUEUES[name](ROOM, ecn=ecn) if name in QUEUES else plain(ROOM)
+    return scenario(link(AQM_RATE, AQM_RTT, queue), [flows], 30, seed)
 
 
 def _aqm_measure(run: Observation) -> Numbers:
-    delivered = run.link()["delivered_packets"]
+    link = run.link()
     return {
-        "utilisation": run.link()["utilisation"],
-        "queueing_p95": run.queueing_p95(AQM_RTT / 1e3),
+        "utilisation": link["utilisation"],
+        "queueing_p95": run.queueing_p95(AQM_RTT),
         "loss": run.loss(),
-        "marked": run.link()["marked"] / delivered if delivered else math.nan,
-        "jain": jain(f["goodput_bps"] for f in run.named()),
+        "marked": link["marked"] / link["delivered_packets"] if link["delivered_packets"] else math.nan,
+        "jain": run.jain(),
     }
 
 
-AQM = experiment("queues", _aqm_build, _aqm_measure)
-
-
-# Losses of the channel --------------------------------------------------------------------------------------
+AQM = chapter("queues", _aqm_build, _aqm_measure)
 
 RADIO_RATE, RADIO_RTT = 10.0, 100.0
 BURST = 8.0
@@ -80,27 +54,20 @@ BURST = 8.0
 
 
 def _radio_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    per, kind = float(s["per"]), s["kind"]
-    more: dict[str, Any] = {"loss": PacketError(per)}
+    per, kind = s["per"], s["kind"]
+    more: dict[str, Any] = {"loss": bp.PacketError(per)}
     if kind == "in bursts":
-        more = {"loss": GilbertElliott(p=per / (1 - per) / BURST, r=1 / BURST)}
+        more = {"loss": bp.GilbertElliott(p=per / (1 - per) / BURST, r=1 / BURST)}
     elif kind == "repeated by the link":
-        more["arq"] = Arq(tries=4, round_trip="20 ms")
-    path = link(RADIO_RATE, RADIO_RTT, drop_tail(bdp_packets(RADIO_RATE, RADIO_RTT)), **more)
-    return bottleneck(path, [flow(cc, **out_of_step(RADIO_RATE))], 60, seed)
+        more["arq"] = bp.Arq(tries=4, round_trip="20 ms")
+    return scenario(buffered(RADIO_RATE, RADIO_RTT, **more), [flow(cc, at=RADIO_RATE)], 60, seed)
 
 
-def _radio_measure(run: Observation) -> Numbers:
-    return {
-        "goodput": run.goodput() / (RADIO_RATE * 1e6),
-        "again": run.resent(),
-    }
-
-
-RADIO = experiment("random-loss", _radio_build, _radio_measure)
-
-
-# A delay that varies ----------------------------------------------------------------------------------------
+RADIO = chapter(
+    "random-loss",
+    _radio_build,
+    lambda run: {"goodput": run.goodput() / (RADIO_RATE * 1e6), "again": run.resent()},
+)
 
 DELAY_RATE, DELAY_MS, DELAY_S = 20.0, 20.0, 60.0
 
@@ -120,27 +87,20 @@ def _steps(pattern: str) -> list[list[str]]:
 
 
 def _delay_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    path = Link(
-        rate=f"{DELAY_RATE:g} Mbit/s",
-        delay=_steps(str(s["delay"])),
-        nominal={"rate": f"{DELAY_RATE:g} Mbit/s", "delay": f"{DELAY_MS:g} ms"},
-        queue=drop_tail(bdp_packets(DELAY_RATE, 2 * DELAY_MS)),
-    )
-    return bottleneck(path, [flow(cc, **out_of_step(DELAY_RATE))], DELAY_S, seed)
+    path = buffered(DELAY_RATE, 2 * DELAY_MS, nominal=_nominal(DELAY_RATE, DELAY_MS))
+    path.delay = _steps(s["delay"])
+    return scenario(path, [flow(cc, at=DELAY_RATE)], DELAY_S, seed)
 
 
-def _delay_measure(run: Observation) -> Numbers:
-    return {
-        "utilisation": run.link()["utilisation"],
-        "queueing": run.queueing(),
-        "loss": run.loss(),
-    }
+def _nominal(rate: float, delay: float) -> dict[str, str]:
+    return {"rate": f"{rate:g} Mbit/s", "delay": f"{delay:g} ms"}
 
 
-DELAY = experiment("varying-delay", _delay_build, _delay_measure)
-
-
-# A path that changes at once --------------------------------------------------------------------------------
+DELAY = chapter(
+    "varying-delay",
+    _delay_build,
+    lambda run: {"utilisation": run.link()["utilisation"], "queueing": run.queueing(), "loss": run.loss()},
+)
 
 CHANGE_S, CHANGE_END = 30.0, 60.0
 CHANGES: dict[str, tuple[float, float, float, float]] = {
@@ -156,67 +116,52 @@ HANDOVERS = "LEO handovers"
 
 
 def _change_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    what = str(s["change"])
-    if what == HANDOVERS:
+    if s["change"] == HANDOVERS:
         table = Source("leo-handover").load()
         shipped = Scenario.from_dict({"link": table["link"], "duration": "90 s", "seed": seed})
-        shipped.flows = [flow(cc, path="leo", ack_jitter="1 ms")]
-        shipped.record = RECORD
+        shipped.flows, shipped.record = [flow(cc, path="leo", ack_jitter="1 ms")], RECORD
         return shipped
-    rates, delays = CHANGES[what][:2], CHANGES[what][2:]
+    rates, delays = CHANGES[s["change"]][:2], CHANGES[s["change"]][2:]
     packets = max(bdp_packets(rate, 2 * delay) for rate, delay in zip(rates, delays, strict=True))
-    path = Link(
+    path = bp.Link(
         rate=_at_change([f"{rate:g} Mbit/s" for rate in rates]),
         delay=_at_change([f"{delay:g} ms" for delay in delays]),
-        nominal={"rate": f"{rates[0]:g} Mbit/s", "delay": f"{delays[0]:g} ms"},
+        nominal=_nominal(rates[0], delays[0]),
         queue=drop_tail(packets),
     )
-    return bottleneck(path, [flow(cc, **out_of_step(min(rates)))], CHANGE_END, seed, traced=True)
+    return scenario(path, [flow(cc, at=min(rates))], CHANGE_END, seed, traced=True)
 
 
 def _at_change(values: Sequence[str]) -> list[list[str]]:
     return [["0 s", values[0]], [f"{CHANGE_S:g} s", values[1]]]
 
 
-def _change_measure(run: Observation) -> Measured:
-    what = str(run.setting["change"])
-    if what == HANDOVERS:
+def _change_measure(run: Observation) -> Numbers:
+    if run.setting["change"] == HANDOVERS:
         # The mean rate of 0 to 90 s by the scenario's steps: six of 15 s each.
         mean = (150 + 180 + 120 + 150 + 200 + 130) / 6
-        yield {}, {"after": run.goodput() / (mean * 1e6), "back": math.nan, "loss": run.loss()}
-        return
-    rate = CHANGES[what][1] * 1e6
-    yield (
-        {},
-        {
-            "after": run.delivered_between(CHANGE_S, CHANGE_S + 10) / rate,
-            "back": 1 + run.reached(0.8 * rate, CHANGE_S + 1),  # the mean over 1 s is all of the new path
-            "loss": run.loss(),
-        },
-    )
+        return {"after": run.goodput() / (mean * 1e6), "back": math.nan, "loss": run.loss()}
+    rate = CHANGES[run.setting["change"]][1] * 1e6
+    return {
+        "after": run.delivered_between(CHANGE_S, CHANGE_S + 10) / rate,
+        "back": 1 + run.reached(0.8 * rate, CHANGE_S + 1),  # the mean over 1 s is all of the new path
+        "loss": run.loss(),
+    }
 
 
-CHANGE = experiment("path-change", _change_build, _change_measure, course=lambda run: run.mbits())
-
-
-# Reordering -------------------------------------------------------------------------------------------------
+CHANGE = chapter("path-change", _change_build, _change_measure, course=lambda run: run.mbits())
 
 
 def _reorder_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    jump = float(s["jump"])
-    delays = [[f"{100 * i} ms", f"{20 + (jump if i % 2 else 0):g} ms"] for i in range(400)]
-    path = Link(
-        rate="10 Mbit/s",
-        delay=delays,
-        nominal={"rate": "10 Mbit/s", "delay": "20 ms"},
-        queue=drop_tail(66),
-        reorder=True,
+    delays = [[f"{100 * i} ms", f"{20 + (s['jump'] if i % 2 else 0):g} ms"] for i in range(400)]
+    path = bp.Link(
+        rate="10 Mbit/s", delay=delays, nominal=_nominal(10, 20), queue=drop_tail(66), reorder=True
     )
-    return bottleneck(path, [flow(cc, **out_of_step(10))], 40, seed)
+    return scenario(path, [flow(cc, at=10)], 40, seed)
 
 
 def _reorder_measure(run: Observation) -> Numbers:
-    test = run.named()[0]
+    (test,) = run.named()
     needless = max(test["retransmitted_packets"] - test["dropped_packets"], 0)
     return {
         "utilisation": run.goodput() / 10e6,
@@ -225,56 +170,46 @@ def _reorder_measure(run: Observation) -> Numbers:
     }
 
 
-REORDER = experiment("reordering", _reorder_build, _reorder_measure)
-
+REORDER = chapter("reordering", _reorder_build, _reorder_measure)
 
 PATHS = (RADIO, DELAY, CHANGE, REORDER)
 """These experiments, in the order of their chapters."""
 
-
-# Satellites -------------------------------------------------------------------------------------------------
-
 SATELLITES = ("geo", "geo, bit errors", "vsat", "vsat-dama", "leo")
 BIT_ERRORS = 1e-6
 FILE = "2 MB"
-SATELLITE_S = 60.0
 
 
 def _satellite_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    name, _, errors = str(s["link"]).partition(", ")
+    name, _, errors = s["link"].partition(", ")
     table = Source(name).load()
     shipped = Scenario.from_dict({key: table[key] for key in ("link", "station") if key in table})
     model = next(f for f in table["flow"] if f.get("traffic", {}).get("kind") != "cbr")
     place = {key: model[key] for key in ("path", "ack_path", "extra_delay") if key in model}
     if errors:
-        shipped.links[name].loss = BitError(BIT_ERRORS)
-    shipped.duration, shipped.seed = f"{SATELLITE_S:g} s", seed
-    traffic = None if s["traffic"] == "long flow" else Bulk(FILE)
-    shipped.flows = [Flow(cc, name="test", ack_jitter="1 ms", traffic=traffic, **place)]
+        shipped.links[name].loss = bp.BitError(BIT_ERRORS)
+    shipped.duration, shipped.seed = "60 s", seed
+    traffic = None if s["traffic"] == "long flow" else bp.Bulk(FILE)
+    shipped.flows = [bp.Flow(cc, name="test", ack_jitter="1 ms", traffic=traffic, **place)]
     return shipped
 
 
-def _satellite_measure(run: Observation) -> Measured:
-    test = run.named()[0]
+def _satellite_measure(run: Observation) -> Numbers:
+    (test,) = run.named()
     if run.setting["traffic"] != "long flow":
-        done = test["completion_s"]
-        yield {}, {"done": run.seconds if done is None else done}
-        return
-    yield (
-        {},
-        {
-            "goodput": run.goodput(),
-            "loss": run.loss(),
-            "rtt": math.nan if test["rtt_p95_s"] is None else test["rtt_p95_s"] - test["rtt_min_s"],
-        },
-    )
+        return {"done": run.completion(test, run.seconds)}
+    return {
+        "goodput": run.goodput(),
+        "loss": run.loss(),
+        "rtt": math.nan if test["rtt_p95_s"] is None else test["rtt_p95_s"] - test["rtt_min_s"],
+    }
 
 
-SATELLITE = experiment(
+SATELLITE = chapter(
     "satellite",
     _satellite_build,
     _satellite_measure,
-    settings=lambda extent: [
+    settings=lambda _: [
         {"link": name, "traffic": traffic} for traffic in ("long flow", "file") for name in SATELLITES
     ],
 )

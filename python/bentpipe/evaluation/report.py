@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, terminal
+from bentpipe.evaluation.chapter import Chapter
 from bentpipe.evaluation.criteria import TITLES
 from bentpipe.evaluation.figures import draw
 from bentpipe.io.files import Kind, check_kind, replace_frame, replace_text, try_place
@@ -17,7 +18,6 @@ from bentpipe.pages import Badge, Heading, Hyperlink, Page, Prose, Tone, check_p
 
 if TYPE_CHECKING:
     from bentpipe.evaluation.assessment import Evaluation
-    from bentpipe.evaluation.chapter import Chapter
 
 TONES: Mapping[str, Tone] = {
     "does not meet": "bad",
@@ -51,12 +51,11 @@ def build(evaluation: Evaluation) -> Page:
     failed = sum(len(chapter.failed) for chapter in evaluation.chapters)
     if failed:
         page.banner(Badge(f"{failed:,} runs failed", "bad"), " and are in no number; the chapters name them.")
-    places = {chapter.experiment.name: f"e-{chapter.experiment.name}" for chapter in evaluation.chapters}
     _verdicts(page, evaluation)
-    _answers(page, evaluation, places)
+    _answers(page, evaluation)
     _left(page, evaluation)
     for chapter in evaluation.chapters:
-        _chapter(page, evaluation, chapter, places[chapter.experiment.name])
+        _chapter(page, evaluation, chapter)
     return page
 
 
@@ -82,7 +81,7 @@ def _verdicts(page: Page, evaluation: Evaluation) -> None:
         page.paragraphs("None of the experiments that have one was run.")
 
 
-def _answers(page: Page, evaluation: Evaluation, places: Mapping[str, str]) -> None:
+def _answers(page: Page, evaluation: Evaluation) -> None:
     """A table for each document: each criterion that was evaluated, then a row for each of its numbers."""
     labels = [evaluation.label, *evaluation.standards]
     page.section(
@@ -94,15 +93,12 @@ def _answers(page: Page, evaluation: Evaluation, places: Mapping[str, str]) -> N
     )
     for document, title in TITLES.items():
         rows: list[Sequence[Prose] | Heading] = []
-        for answer in evaluation.answers:
-            if answer["document"] != document or answer["verdict"] == "not evaluated":
-                continue
+        for answer in _judged(evaluation, document):
             verdict = Badge(answer["verdict"], TONES[answer["verdict"]])
             reason = f" {answer['reason']}" if answer["reason"] else ""
             rows.append(Heading([f"{_place(answer)}: {answer['asks']} ", verdict, reason]))
             for number in answer["numbers"]:
-                place = places.get(number["experiment"], "")
-                where = Hyperlink(number["setting"] or number["experiment"], f"#{place}")
+                where = Hyperlink(number["setting"] or number["experiment"], f"#e-{number['experiment']}")
                 cells = [number["values"].get(label, {}).get("shown") for label in labels]
                 rows.append([[number["metric"], ": ", where], *cells, number["beside"]])
         if rows:
@@ -113,26 +109,20 @@ def _answers(page: Page, evaluation: Evaluation, places: Mapping[str, str]) -> N
 def _left(page: Page, evaluation: Evaluation) -> None:
     """The criteria that were not evaluated, with the reasons."""
     rows: list[list[Prose]] = [
-        [
-            f"{answer['document']} {answer['section']}",
-            answer["level"] if answer["level"] in ("MUST", "SHOULD") else "",
-            answer["asks"],
-            answer["reason"],
-        ]
-        for answer in evaluation.answers
-        if answer["verdict"] == "not evaluated"
+        [f"{of['document']} {of['section']}", _level(of), of["asks"], of["reason"]]
+        for of in evaluation.answers
+        if of["verdict"] == "not evaluated"
     ]
     page.section("Not evaluated", folds=True)
     page.table(["Section", "Word", "Asked", "Why not"], rows)
 
 
-def _chapter(page: Page, evaluation: Evaluation, chapter: Chapter, place: str) -> None:
+def _chapter(page: Page, evaluation: Evaluation, chapter: Chapter) -> None:
     """An experiment: its question, its method, and its figures."""
-    experiment = chapter.experiment
-    page.section(experiment.title, [experiment.question, experiment.setup], id=place, folds=True)
-    page.paragraphs(f"Made for: {experiment.source}.", small=True)
-    if experiment.deviation:
-        page.paragraphs(f"How it differs: {experiment.deviation}", small=True)
+    page.section(chapter.title, [chapter.question, chapter.setup], id=f"e-{chapter.name}", folds=True)
+    page.paragraphs(f"Made for: {chapter.source}.", small=True)
+    if chapter.deviation:
+        page.paragraphs(f"How it differs: {chapter.deviation}", small=True)
     if chapter.missing:
         page.paragraphs(f"{chapter.missing} runs are missing: the evaluation was stopped.", small=True)
     for label, setting, error in chapter.failed[:3]:
@@ -140,7 +130,7 @@ def _chapter(page: Page, evaluation: Evaluation, chapter: Chapter, place: str) -
     if not chapter.rows:
         page.paragraphs("There are no numbers.")
         return
-    for chart in experiment.charts:
+    for chart in chapter.charts:
         draw(page, evaluation, chapter, chart)
 
 
@@ -206,12 +196,7 @@ def show(evaluation: Evaluation) -> None:
         + "."
     )
     for document, title in TITLES.items():
-        judged = [
-            answer
-            for answer in evaluation.answers
-            if answer["document"] == document and answer["verdict"] != "not evaluated"
-        ]
-        if judged:
+        if judged := _judged(evaluation, document):
             terminal.line()
             _say(f"{document}: {title}")
         for answer in judged:
@@ -237,15 +222,23 @@ def show(evaluation: Evaluation) -> None:
         if chapter.failed:
             label, setting, error = chapter.failed[0]
             many = len(chapter.failed)
-            terminal.error(
-                f"{chapter.experiment.name}: {many} runs failed, first {label} ({setting}): {error}"
-            )
+            terminal.error(f"{chapter.name}: {many} runs failed, first {label} ({setting}): {error}")
 
 
-def _place(answer: dict[str, Any]) -> str:
+def _judged(evaluation: Evaluation, document: str) -> list[dict[str, Any]]:
+    """The answers to criteria of a document that were evaluated."""
+    own = (answer for answer in evaluation.answers if answer["document"] == document)
+    return [answer for answer in own if answer["verdict"] != "not evaluated"]
+
+
+def _level(answer: Mapping[str, Any]) -> str:
+    """The key word of a criterion, if there is one."""
+    return answer["level"] if answer["level"] in ("MUST", "SHOULD") else ""
+
+
+def _place(answer: Mapping[str, Any]) -> str:
     """The section, and the key word if there is one."""
-    level = answer["level"]
-    return f"{answer['section']} {level}" if level in ("MUST", "SHOULD") else str(answer["section"])
+    return f"{answer['section']} {_level(answer)}".strip()
 
 
 def _number(evaluation: Evaluation, number: dict[str, Any]) -> str:

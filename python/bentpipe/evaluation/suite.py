@@ -9,90 +9,63 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bentpipe.evaluation.experiment import Extent, Numbers, Setting, experiment
-from bentpipe.evaluation.network import (
-    bdp_packets,
-    bottleneck,
-    drop_tail,
-    flow,
-    link,
-    out_of_step,
-    scenario,
-    transfers,
-)
+from bentpipe.evaluation.chapter import Extent, Numbers, Setting, chapter
+from bentpipe.evaluation.network import bdp_packets, drop_tail, flow, link, scenario, transfers
 from bentpipe.evaluation.observation import Observation
-from bentpipe.models import Bulk, Cbr, Flow, Link
+from bentpipe.models import Bulk, Cbr, Flow
 from bentpipe.scenario import Scenario
 from bentpipe.units import PACKET
 
-# Basic scenarios --------------------------------------------------------------------------------------------
-
-BASIC_LINKS: dict[str, tuple[float, float, float, float]] = {
-    "access": (100, 4, 100, 5),
-    "satellite": (40, 600, 100, 4),
-    "dial-up": (0.064, 10, 1250, 1),
+BASIC_LINKS: dict[str, tuple[float, float, float, float, float]] = {
+    "access": (100, 4, 100, 20, 5),
+    "satellite": (40, 600, 100, 60, 4),
+    "dial-up": (0.064, 10, 1250, 600, 1),
 }
-"""Rate in Mbit/s, round trip of the central link in ms, its buffer in ms, and by how much a quick evaluation
-divides the rate."""
+"""Rate in Mbit/s, round trip of the central link in ms, its buffer in ms, the length of a run in s, and by
+how much a quick evaluation divides the rate."""
 UPLINK, UPLINK_BUFFER = 4.0, 1000.0
 """Of the satellite scenario, Mbit/s and ms."""
 
 
 def _basic_settings(extent: Extent) -> list[Setting]:
     return [
-        {"link": name, "load": load, "part": 1.0 if extent == "full" else 1 / BASIC_LINKS[name][3]}
-        for name in BASIC_LINKS
+        {"link": name, "load": load, "part": 1.0 if extent == "full" else 1 / divisor}
+        for name, (*_, divisor) in BASIC_LINKS.items()
         for load in ((60, 85, 110) if extent == "full" else (85,))
     ]
 
 
 def _basic_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    name, load, part = str(s["link"]), float(s["load"]) / 100, float(s["part"])
-    whole, rtt, buffer, _ = BASIC_LINKS[name]
-    rate = whole * part
-    seconds = {"access": 20.0, "satellite": 60.0}.get(name, 600.0)
+    name, load, part = s["link"], s["load"] / 100, s["part"]
+    whole, rtt, buffer, seconds, _ = BASIC_LINKS[name]
+    rate, up = whole * part, UPLINK * part
     path = link(rate, rtt, drop_tail(bdp_packets(rate, buffer)))
-    flows = transfers(cc, name="test", rate=rate, load=load, seconds=seconds, seed=seed)
+    of: dict[str, Any] = {"seconds": seconds, "seed": seed}
+    flows = transfers(cc, name="test", rate=rate, load=load, **of)
     if name == "satellite":
-        up = UPLINK * part
         path.reverse = {"rate": f"{up:g} Mbit/s", "queue": drop_tail(bdp_packets(up, UPLINK_BUFFER))}
-        flows += transfers(
-            cc, name="up", rate=up, load=0.5 * load, seconds=seconds, seed=seed, path="link/reverse"
-        )
-    return bottleneck(path, flows, seconds, seed)
+        flows += transfers(cc, name="up", rate=up, load=0.5 * load, path="link/reverse", **of)
+    return scenario(path, flows, seconds, seed)
 
 
 def _aggregate(run: Observation) -> Numbers:
-    return {
-        "utilisation": run.link()["utilisation"],
-        "drops": run.drops(),
-        "queueing": run.queueing(),
-    }
+    return {"utilisation": run.link()["utilisation"], "drops": run.drops(), "queueing": run.queueing()}
 
 
-BASIC = experiment("basic-scenarios", _basic_build, _aggregate, settings=_basic_settings)
-
-
-# Delay and throughput ---------------------------------------------------------------------------------------
-
-TRADE_RTT = 4.0
+BASIC = chapter("basic-scenarios", _basic_build, _aggregate, settings=_basic_settings)
 
 
 def _trade_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    rate = float(s["rate"])
-    queue = drop_tail(bdp_packets(rate, 100, float(s["buffer"]) / 100))
-    flows = transfers(cc, name="test", rate=rate, load=0.85, seconds=20, seed=seed)
-    return bottleneck(link(rate, TRADE_RTT, queue), flows, 20, seed)
+    queue = drop_tail(bdp_packets(s["rate"], 100, s["buffer"] / 100))
+    flows = transfers(cc, name="test", rate=s["rate"], load=0.85, seconds=20, seed=seed)
+    return scenario(link(s["rate"], 4, queue), flows, 20, seed)
 
 
-def _trade_measure(run: Observation) -> Numbers:
-    return {**_aggregate(run), "throughput": run.link()["utilisation"] * float(run.setting["rate"]) * 1e6}
-
-
-TRADE = experiment("delay-throughput", _trade_build, _trade_measure)
-
-
-# Ramp-up ----------------------------------------------------------------------------------------------------
+TRADE = chapter(
+    "delay-throughput",
+    _trade_build,
+    lambda run: {**_aggregate(run), "throughput": run.link()["utilisation"] * run.setting["rate"] * 1e6},
+)
 
 RAMP_RATE, RAMP_S = 10.0, 15.0
 RAMP_RTTS = {"80 and 80 ms": (80, 80), "120 and 30 ms": (120, 30), "30 and 120 ms": (30, 120)}
@@ -102,28 +75,21 @@ WITHOUT = "without slow start"
 
 
 def _ramp_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    old, new = RAMP_RTTS[str(s["rtts"])]
-    size = int(s["bytes"])
+    old, new = RAMP_RTTS[s["rtts"]]
     late: dict[str, Any] = {"initial_window": 10, "initial_ssthresh": 10} if s["start"] == WITHOUT else {}
-    end = RAMP_S + RAMP_WAITS[size]
-    late |= {"start": f"{RAMP_S:g} s", "traffic": Bulk(f"{size} bytes")}
+    end = RAMP_S + RAMP_WAITS[s["bytes"]]
+    late |= {"start": f"{RAMP_S:g} s", "traffic": Bulk(f"{s['bytes']} bytes")}
     flows = [
-        flow(cc, "first", rtt=old - 4, **out_of_step(RAMP_RATE)),
-        flow(cc, "test", rtt=new - 4, **late, **out_of_step(RAMP_RATE)),
+        flow(cc, "first", rtt=old - 4, at=RAMP_RATE),
+        flow(cc, rtt=new - 4, at=RAMP_RATE, **late),
         *transfers(cc, name="behind", rate=RAMP_RATE, load=0.5, seconds=end, seed=seed),
     ]
-    return bottleneck(link(RAMP_RATE, 4, drop_tail(bdp_packets(RAMP_RATE, 80))), flows, end, seed)
+    return scenario(link(RAMP_RATE, 4, drop_tail(bdp_packets(RAMP_RATE, 80))), flows, end, seed)
 
 
-def _ramp_measure(run: Observation) -> Numbers:
-    done = run.named()[0]["completion_s"]
-    return {"done": run.seconds - RAMP_S if done is None else done}
-
-
-RAMP = experiment("ramp-up", _ramp_build, _ramp_measure)
-
-
-# Transients -------------------------------------------------------------------------------------------------
+RAMP = chapter(
+    "ramp-up", _ramp_build, lambda run: {"done": run.completion(run.named()[0], run.seconds - RAMP_S)}
+)
 
 FLOOD_RATE, FLOOD_RTT, FLOOD_PACKETS = 100.0, 100.0, 1024
 FLOOD_S = 20.0
@@ -131,23 +97,18 @@ LEAVES, COMES, GROWS = "load leaves", "load comes", "load grows"
 
 
 def _flood_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    what, end = s["event"], FLOOD_S + float(s["after"])
     path = link(FLOOD_RATE, FLOOD_RTT, drop_tail(FLOOD_PACKETS))
     cross: list[Flow] = []
-    if what == LEAVES:
+    if s["event"] == LEAVES:
         cross = [_cross("75 Mbit/s", 1, stop=f"{FLOOD_S:g} s")]
-    elif what == COMES:
+    elif s["event"] == COMES:
         cross = [_cross("75 Mbit/s", 1, start=f"{FLOOD_S:g} s")]
-    elif what == GROWS:
+    elif s["event"] == GROWS:
         cross = [_cross("2.5 Mbit/s", i + 1, start=f"{FLOOD_S + i:g} s") for i in range(30)]
     else:
-        path = Link(
-            rate=[["0 s", "100 Mbit/s"], [f"{FLOOD_S:g} s", "50 Mbit/s"]],
-            delay=path.delay,
-            nominal={"rate": "100 Mbit/s", "delay": "50 ms"},
-            queue=path.queue,
-        )
-    return bottleneck(path, [flow(cc, **out_of_step(FLOOD_RATE)), *cross], end, seed, traced=True)
+        path.rate = [["0 s", "100 Mbit/s"], [f"{FLOOD_S:g} s", "50 Mbit/s"]]
+        path.nominal = {"rate": "100 Mbit/s", "delay": "50 ms"}
+    return scenario(path, [flow(cc, at=FLOOD_RATE), *cross], FLOOD_S + s["after"], seed, traced=True)
 
 
 def _cross(rate: str, nth: int, **when: Any) -> Flow:
@@ -175,24 +136,17 @@ def _flood_measure(run: Observation) -> Numbers:
     return numbers
 
 
-FLOOD = experiment("transients", _flood_build, _flood_measure, course=lambda run: run.mbits())
-
-
-# Fairness by round-trip time --------------------------------------------------------------------------------
+FLOOD = chapter("transients", _flood_build, _flood_measure, course=lambda run: run.mbits())
 
 PAIR_RATE, LONG_RTT = 10.0, 160.0
 SAME, UNEQUAL = "equal round trips", "the other has 160 ms"
 
 
 def _pair_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    rtt = float(s["rtt"])
-    other = LONG_RTT if s["pair"] == UNEQUAL else rtt
-    queue = drop_tail(bdp_packets(PAIR_RATE, 100, float(s["buffer"]) / 100))
-    flows = [
-        flow(cc, name, rtt=own - 2, start_jitter="6 s", **out_of_step(PAIR_RATE))
-        for name, own in (("test", rtt), ("other", other))
-    ]
-    return bottleneck(link(PAIR_RATE, 2, queue), flows, 60, seed)
+    rtts = {"test": s["rtt"], "other": LONG_RTT if s["pair"] == UNEQUAL else s["rtt"]}
+    queue = drop_tail(bdp_packets(PAIR_RATE, 100, s["buffer"] / 100))
+    flows = [flow(cc, name, rtt=rtt - 2, at=PAIR_RATE, start_jitter="6 s") for name, rtt in rtts.items()]
+    return scenario(link(PAIR_RATE, 2, queue), flows, 60, seed)
 
 
 def _pair_measure(run: Observation) -> Numbers:
@@ -202,34 +156,25 @@ def _pair_measure(run: Observation) -> Numbers:
     return {"ratio": test / other if other else math.nan, "drops": run.drops()}
 
 
-PAIR = experiment("round-trips", _pair_build, _pair_measure)
-
-
-# Several bottlenecks ----------------------------------------------------------------------------------------
+PAIR = chapter("round-trips", _pair_build, _pair_measure)
 
 LOT = ("a", "b", "c")
 
 
 def _lot_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    rate = float(s["rate"])
-    queue = drop_tail(bdp_packets(rate, 60, float(s["buffer"])))
-    flows = [flow(cc, path=LOT, start_jitter="1 s", **out_of_step(rate))]
-    flows += [
-        flow(cc, f"single-{i + 1}", name, rtt=40, start_jitter="1 s", **out_of_step(rate))
-        for i, name in enumerate(LOT)
-    ]
+    rate, queue = s["rate"], drop_tail(bdp_packets(s["rate"], 60, s["buffer"]))
+    flows = [flow(cc, path=LOT, at=rate, start_jitter="1 s")]
+    for i, name in enumerate(LOT):
+        flows.append(flow(cc, f"single-{i + 1}", name, rtt=40, at=rate, start_jitter="1 s"))
     return scenario({name: link(rate, 20, queue) for name in LOT}, flows, 40, seed)
 
 
 def _lot_measure(run: Observation) -> Numbers:
-    through = run.goodput()
-    single = run.goodput("single") / len(LOT)
-    drops = max(run.drops(name) for name in LOT)
-    return {"ratio": single / through if through else math.nan, "drops": drops}
+    through, single = run.goodput(), run.goodput("single") / len(LOT)
+    return {"ratio": single / through if through else math.nan, "drops": max(run.drops(name) for name in LOT)}
 
 
-PARKING_LOT = experiment("parking-lot", _lot_build, _lot_measure)
-
+PARKING_LOT = chapter("parking-lot", _lot_build, _lot_measure)
 
 SUITE = (BASIC, TRADE, RAMP, FLOOD, PAIR, PARKING_LOT)
 """These experiments, in the order of the draft's sections."""

@@ -31,9 +31,7 @@ OWN = {
 }  # fmt: skip
 """The experiments of this package by name: module and class, what follows the name where it is run, title."""
 
-OTHERS = {
-    "rfc9743": ("bentpipe evaluate NAME", "An algorithm beside CUBIC and Reno, by RFC 9743"),
-}
+OTHERS = {"rfc9743": ("bentpipe evaluate NAME", "An algorithm beside CUBIC and Reno, by RFC 9743")}
 """Experiments that `bentpipe study run` does not run, by name: how they are run, title."""
 
 

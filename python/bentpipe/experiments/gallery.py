@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,16 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
 
 import bentpipe as bp
-from bentpipe.experiments.experiment import Experiment, case_of, over_seeds
-from bentpipe.experiments.table import line_colour
+from bentpipe.experiments.experiment import Experiment, case_of, joined
+from bentpipe.experiments.rows import Rows
 from bentpipe.io import files
 from bentpipe.models import KINDS
 from bentpipe.pages.markdown import markdown, rendered, texts
+from bentpipe.pages.page import line_colour
 from bentpipe.plot.looks import UNDATED, on_page
 from bentpipe.registry import find
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
-from bentpipe.sweeps.lab import Lab
 
 PAGE = Path(__file__).with_name("gallery.md")
 
@@ -42,55 +42,37 @@ SLOT = 0.6
 # (S. Floyd, V. Jacobson: Traffic Phase Effects in Packet-Switched Gateways, 1991). Ten sizes do not.
 CROSS = [(0.41 + 0.02 * i, 1500 - 70 * i) for i in range(10)]
 
-LOOK = {
-    "axes.linewidth": 0.6,
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 7.5,
-    "svg.fonttype": "none",
-}
+LOOK = {"axes.linewidth": 0.6, "font.sans-serif": ["DejaVu Sans"], "font.size": 7.5, "svg.fonttype": "none"}
 
 
-@dataclass(frozen=True)
-class GalleryPanel:
-    """One of the three runs of a controller."""
-
-    title: str
-    ber: float
-    others: bool
-
-    def scenario(self, cc: str) -> bp.Scenario:
-        """The run of controller `cc`."""
-        # A controller that depends on signals of a queue gets such a queue.
-        kind: Any = KINDS[find(cc)["queue"] or "drop-tail"]
-        link = bp.Link(
-            rate="10 Mbit/s",
-            delay="250 ms",
-            queue=kind(limit=f"{BUFFER} packets"),
-            loss=bp.BitError(self.ber) if self.ber else None,
-        )
-        when: dict[str, Any] = dict(zip(("start", "stop"), (f"{t:g} s" for t in OTHERS), strict=True))
-        others = [
-            bp.Flow(traffic=bp.Cbr(f"{rate:.2f} Mbit/s", packet=f"{size} bytes"), path=["sat"], **when)
-            for rate, size in CROSS
-        ]
-        return bp.Scenario(
-            links={"sat": link},
-            flows=[bp.Flow(cc, path=["sat"], name="flow"), *(others if self.others else [])],
-            duration=f"{DURATION:g} s",
-            seed=1,
-            record=bp.Record(f"{INTERVAL:g} s", flows=True, links=True),
-        )
+PANELS = {"no errors, other traffic": 0.0, "bit error rate 1e-8": 1e-8, "bit error rate 1e-7": 1e-7}
+"""The runs of a controller by the titles of their panels: the bit error rate; the first has other traffic."""
 
 
-PANELS = (
-    GalleryPanel("no errors, other traffic", 0.0, others=True),
-    GalleryPanel("bit error rate 1e-8", 1e-8, others=False),
-    GalleryPanel("bit error rate 1e-7", 1e-7, others=False),
-)
+def scenario(cc: str, ber: float) -> bp.Scenario:
+    """The run of a controller."""
+    # A controller that depends on signals of a queue gets such a queue.
+    kind: Any = KINDS[find(cc)["queue"] or "drop-tail"]
+    link = bp.Link(
+        rate="10 Mbit/s",
+        delay="250 ms",
+        queue=kind(limit=f"{BUFFER} packets"),
+        loss=bp.BitError(ber) if ber else None,
+    )
+    when: dict[str, Any] = dict(zip(("start", "stop"), (f"{t:g} s" for t in OTHERS), strict=True))
+    others = [
+        bp.Flow(traffic=bp.Cbr(f"{rate:.2f} Mbit/s", packet=f"{size} bytes"), path=["sat"], **when)
+        for rate, size in ([] if ber else CROSS)
+    ]
+    return bp.Scenario(
+        links={"sat": link},
+        flows=[bp.Flow(cc, path=["sat"], name="flow"), *others],
+        duration=f"{DURATION:g} s",
+        seed=1,
+        record=bp.Record(f"{INTERVAL:g} s", flows=True, links=True),
+    )
 
 
-Found = Mapping[str, Sequence[Row]]
-"""The measures of the panels of each controller."""
 COLUMNS = ("t", "cwnd", "in_flight", "drops", "timeouts")
 """Those over time."""
 
@@ -103,12 +85,12 @@ class Gallery(Experiment):
     def cases(self) -> list[Case]:
         """The three runs of every controller; a quick gallery is the whole one."""
         return [
-            case_of({"cc": entry["id"], "panel": panel.title}, panel.scenario(entry["id"]))
+            case_of({"cc": entry["id"], "panel": title}, scenario(entry["id"], ber))
             for entry in bp.controllers()
-            for panel in PANELS
+            for title, ber in PANELS.items()
         ]
 
-    def measure(self, case: Case, result: bp.Result) -> dict[str, Any]:
+    def measure(self, case: Case, result: bp.Result) -> Row:
         """What is drawn of a run: columns over time, and the numbers printed."""
         trace = result.trace.filter(result.trace["flow"] == "flow")
         link = result.link_trace.filter(result.link_trace["link"] == "sat/forward")
@@ -124,42 +106,35 @@ class Gallery(Experiment):
             "timeout_count": flow["timeouts"],
         }
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
+    def finish(self, rows: Rows) -> list[Path]:
         """Writes the page and its figures."""
-        found = _found(cases, rows)
         figures = self.out / "gallery"
         figures.mkdir(exist_ok=True)
         for old in figures.glob("*.svg"):
             old.unlink()
         with on_page(LOOK):
-            for cc, panels in found.items():
+            for (cc,), panels in rows.groups("cc").items():
                 save(draw(find(cc), panels), figures / f"{cc}.svg", digest(panels))
-        files.replace_text(self.out / "gallery.md", page(found))
-        return [self.out / "gallery.md"]
+        files.replace_text(self.page, page(rows))
+        return [self.page]
 
     def stale(self) -> list[str]:
         """The parts of the page that do not agree with new runs, one line each."""
         cases = self.cases()
-        with Lab() as lab:
-            made = lab.rows(cases, self.measure_run)
-        found = _found(cases, [made.rows[number] for number in range(len(cases))])
-        wrong, file = [], self.out / "gallery.md"
-        if not file.exists() or file.read_text(encoding="utf-8") != page(found):
+        rows = joined(cases, self.make(cases))
+        wrong = []
+        if not self.page.exists() or self.page.read_text(encoding="utf-8") != page(rows):
             wrong.append("gallery.md does not agree with the runs")
-        for cc, panels in found.items():
+        for (cc,), panels in rows.groups("cc").items():
             file = self.out / "gallery" / f"{cc}.svg"
             if not file.exists():
                 wrong.append(f"gallery/{file.name} is missing")
             elif f"shows {digest(panels)}" not in file.read_text(encoding="utf-8"):
                 wrong.append(f"gallery/{file.name} shows other runs")
-        there = {file.stem: file.name for file in sorted((self.out / "gallery").glob("*"))}
+        figures = sorted((self.out / "gallery").glob("*"))
         return wrong + [
-            f"gallery/{name} is of no controller" for cc, name in there.items() if cc not in found
+            f"gallery/{file.name} is of no controller" for file in figures if not rows.where(cc=file.stem)
         ]
-
-
-def _found(cases: Sequence[Case], rows: Sequence[Row]) -> Found:
-    return {str(cc): panels for (cc,), panels in over_seeds(cases, rows, list, key="panel").items()}
 
 
 def timeouts(scenario: bp.Scenario, total: int) -> list[float]:
@@ -222,7 +197,7 @@ def draw(entry: Mapping[str, Any], panels: Sequence[Row]) -> Figure:
     box = axes[0].get_position()
     per_second = box.width * 7.8 * 72 / DURATION
     per_segment = box.height * 1.75 * 72 / TOP
-    for ax, panel, row in zip(axes, PANELS, panels, strict=True):
+    for ax, (title, ber), row in zip(axes, PANELS.items(), panels, strict=True):
         t, cwnd, in_flight = (np.array(row[name]) for name in COLUMNS[:3])
         line = thinned(t * per_second, np.minimum(cwnd, 2 * TOP) * per_segment, 0.35)
         area = thinned(t * per_second, np.minimum(in_flight, 2 * TOP) * per_segment, 1.0)
@@ -231,17 +206,12 @@ def draw(entry: Mapping[str, Any], panels: Sequence[Row]) -> Figure:
         ax.fill(x, y, color=entry["colour"], alpha=0.22, lw=0)
         for level in (BDP, BDP + BUFFER):
             ax.axhline(level, color="0.45", lw=0.5, ls=(0, (4, 3)))
-        if panel.others:
+        if not ber:
             ax.axvspan(*OTHERS, color="0.5", alpha=0.13, lw=0)
-        ax.plot(
-            line[0] / per_second,
-            line[1] / per_segment,
-            color=line_colour(entry["colour"]),
-            lw=1.0,
-            solid_joinstyle="round",
-        )
+        ink = line_colour(entry["colour"])
+        ax.plot(line[0] / per_second, line[1] / per_segment, color=ink, lw=1.0, solid_joinstyle="round")
         ticks(ax, row)
-        ax.set_title(f"{panel.title}: {row['goodput_mbps']:.2f} Mbit/s", fontsize=7.5, pad=3)
+        ax.set_title(f"{title}: {row['goodput_mbps']:.2f} Mbit/s", fontsize=7.5, pad=3)
         ax.set(xlim=(0, DURATION), ylim=(0, TOP), xticks=(0, 30, 60, 90), yticks=(0, 500, 1000))
         ax.tick_params(length=2, labelsize=7, pad=2)
         if ax is not axes[0]:
@@ -260,15 +230,8 @@ def ticks(ax: Axes, row: Row) -> None:
     for bar in np.split(slots, np.flatnonzero(np.diff(slots) > 1) + 1) if len(slots) else []:
         x += [bar[0] * SLOT, (bar[-1] + 1) * SLOT, np.nan]
     ax.plot(x, np.full(len(x), 0.028), color="#cc0000", lw=4.5, solid_capstyle="butt", transform=place)
-    ax.plot(
-        row["timeouts"],
-        np.full(len(row["timeouts"]), 0.12),
-        "x",
-        color="#cc0000",
-        ms=3.2,
-        mew=0.8,
-        transform=place,
-    )
+    y = np.full(len(row["timeouts"]), 0.12)
+    ax.plot(row["timeouts"], y, "x", color="#cc0000", ms=3.2, mew=0.8, transform=place)
 
 
 def digest(panels: Sequence[Row]) -> str:
@@ -288,23 +251,20 @@ def save(figure: Figure, target: Path, fingerprint: str) -> None:
     target.write_text(re.sub(r"\n +", "\n", text), encoding="utf-8")
 
 
-def page(found: Found) -> str:
+def page(rows: Rows) -> str:
     """The whole page."""
-    rows = []
-    for cc, panels in found.items():
+    body = []
+    for (cc,), panels in rows.groups("cc").items():
         link = f"[{find(cc)['label']}](controllers/{cc}.md)"
         rates = [f"{row['goodput_mbps']:.2f}" for row in panels]
-        rows.append([link, *rates, ", ".join(str(row["timeout_count"]) for row in panels)])
+        body.append([link, *rates, ", ".join(str(row["timeout_count"]) for row in panels)])
     heads = texts(["controller", "no errors, other traffic", "1e-8", "1e-7", "timeouts"])
     return rendered(
         PAGE,
-        buffer=BUFFER,
-        cross=sum(rate for rate, _ in CROSS),
-        bdp=BDP,
-        top=TOP,
+        **{"buffer": BUFFER, "cross": sum(rate for rate, _ in CROSS), "bdp": BDP, "top": TOP},
         one_in=one_in,
-        table=markdown(heads, rows),
-        entries=[find(cc) for cc in found],
+        table=markdown(heads, body),
+        entries=[find(cc) for (cc,) in rows.groups("cc")],
     )
 
 

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import bentpipe as bp
 from bentpipe import terminal
 from bentpipe.experiments.experiment import Experiment
+from bentpipe.experiments.rows import Rows
 from bentpipe.io.files import replace_text, write_rows
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted
@@ -49,7 +50,7 @@ class Truth(Experiment, Generic[Of]):
 
     Attributes:
         rows: of each cell, once it has run.
-        table: means over the seeds, likewise.
+        means: of the rows over the seeds, likewise.
     """
 
     AT_ONCE: ClassVar[int]
@@ -70,7 +71,7 @@ class Truth(Experiment, Generic[Of]):
         self.cells: Sequence[Of] = cells or self.GRIDS["quick" if quick else "full"]()
         self.at_once, self.tell, self.store = at_once or self.AT_ONCE, tell, TransferStore(out)
         self.rows: list[dict[str, Any]] = []
-        self.table: list[dict[str, Any]] = []
+        self.means: list[dict[str, Any]] = []
 
     def run(self, *, workers: int = 0, progress: Callable[[State], None] | None = None) -> list[Path]:
         """Makes the transfers that the folder lacks, then the simulations; see `Experiment.run`.
@@ -99,9 +100,9 @@ class Truth(Experiment, Generic[Of]):
         finally:
             lock.release()
 
-    @abstractmethod
     def files(self) -> Iterable[Path]:
-        """The files of real transfers."""
+        """The files of real transfers, by default one for each cell."""
+        return map(self.store.file, self.cells)
 
     @abstractmethod
     def transfer(self, job: TransferJob) -> None:
@@ -112,8 +113,12 @@ class Truth(Experiment, Generic[Of]):
         side = simulated(cells_of.of_dict(dict(case.settings)), result)
         return {**measuring.quantities(side), comparison.CURVE: side.cwnd.tolist()}
 
-    def simulation(self, cell: Cell) -> Case:
-        """The simulation of a transfer."""
+    def cases(self) -> list[Case]:
+        """The simulation of each cell."""
+        return list(map(self.simulation, self.cells))
+
+    def simulation(self, cell: Any) -> Case:
+        """The simulation of a cell, by default that of the kernel's TCP."""
         return Case({"transfer": cell.key}, cell.scenario(traced=True), settings=cell.as_dict())
 
 
@@ -124,26 +129,18 @@ class LinuxTruth(Truth[Cell]):
     AT_ONCE = 12
     GRIDS = {"quick": cells_of.quick, "full": cells_of.full, "links": cells_of.further}  # noqa: RUF012
 
-    def files(self) -> Iterable[Path]:
-        """A file for each cell."""
-        return map(self.store.file, self.cells)
-
     def transfer(self, job: TransferJob) -> None:
         """Transfers of the kernel's TCP; those that cannot be made are left out."""
         self.cells = job.measure(self.cells, self.store)
 
-    def cases(self) -> list[Case]:
-        """The simulation of each real transfer."""
-        return list(map(self.simulation, self.cells))
-
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:  # noqa: ARG002
+    def finish(self, rows: Rows) -> list[Path]:
         """Writes the rows and their means."""
         self.rows = [
             measuring.row(cell, self.store.get(cell), row) for cell, row in zip(self.cells, rows, strict=True)
         ]
-        self.table = comparison.table(self.rows)
+        self.means = comparison.table(self.rows)
         write_rows(self.out / "cells.csv", self.rows)
-        write_rows(self.out / "table.csv", self.table)
+        write_rows(self.out / "table.csv", self.means)
         return [self.out / "table.csv"]
 
 
@@ -154,32 +151,26 @@ class PausedTruth(Truth[PausedCell]):
     AT_ONCE = 12
     GRIDS = {"quick": paused.quick, "full": paused.full}  # noqa: RUF012
 
-    def files(self) -> Iterable[Path]:
-        """A file for each cell."""
-        return map(self.store.file, self.cells)
-
     def transfer(self, job: TransferJob) -> None:
         """Real traffic; what cannot be made is left out."""
         self.cells = job.measure_paused(self.cells, self.store)
 
-    def cases(self) -> list[Case]:
-        """The simulation of each cell."""
-        return [
-            Case({"transfer": cell.key}, cell.simulation(), settings=cell.as_dict()) for cell in self.cells
-        ]
+    def simulation(self, cell: PausedCell) -> Case:
+        """The simulation of a cell, with its bursts."""
+        return Case({"transfer": cell.key}, cell.simulation(), settings=cell.as_dict())
 
     def measure(self, case: Case, result: bp.Result) -> Row:
         """How long each transfer of the simulation took."""
         return {"times": paused_table.simulated(paused.of_dict(dict(case.settings)), result)}
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:  # noqa: ARG002
+    def finish(self, rows: Rows) -> list[Path]:
         """Writes the rows, a line for each repeat, and their medians."""
         stored = [json.loads(file.read_text(encoding="utf-8")) for file in self.files()]
         self.rows = [
             paused_table.row(cell, real, row["times"])
             for cell, real, row in zip(self.cells, stored, rows, strict=True)
         ]
-        self.table = paused_table.table(self.rows)
+        self.means = paused_table.table(self.rows)
         write_rows(self.out / "paused.csv", self.rows)
         return [self.out / "paused.csv"]
 
@@ -208,7 +199,6 @@ class QuicTruth(Truth[QuicCell]):
         """
         tool, left_out = quic_program.program(), list[str]()
         files = {cell: self.store.file(cell) for cell in self.cells}
-
         lacking = [cell for cell in files if not files[cell].exists()]
 
         def keep(nth: int, numbers: Numbers, report: Mapping[str, Any]) -> None:
@@ -237,15 +227,17 @@ class QuicTruth(Truth[QuicCell]):
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             self.simulated = dict(zip(self.cells, threads.map(simulate, self.cells), strict=True))
 
-    def cases(self) -> list[Case]:
-        """TCP's simulation of each cell."""
-        return [self.simulation(cell.kernels()[0]) for cell in self.cells]
+    def simulation(self, cell: QuicCell) -> Case:
+        """TCP's simulation of a cell."""
+        return super().simulation(cell.kernels()[0])
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:  # noqa: ARG002
+    def finish(self, rows: Rows) -> list[Path]:
         """Writes the means over the seeds."""
-        self.rows = [self._row(cell, row) for cell, row in zip(self.cells, rows, strict=True)]
-        self.table = quic_table.over_seeds(self.rows)
-        write_rows(self.out / "quic.csv", self.table)
+        self.rows = [
+            self._row(cell, row) for cell in self.cells for row in rows.where(transfer=cell.kernels()[0].key)
+        ]
+        self.means = quic_table.over_seeds(self.rows)
+        write_rows(self.out / "quic.csv", self.means)
         return [self.out / "quic.csv"]
 
     def _row(self, cell: QuicCell, row: Row) -> dict[str, Any]:

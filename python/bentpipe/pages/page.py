@@ -36,6 +36,8 @@ MANY = 7
 MANY_RUNS = 12
 LEAST_CONTRAST = 2.6
 """Of a coloured line against the ground, as in the charts (chart.js)."""
+LINE_CONTRAST = 2.2
+"""Least contrast of a thin line with white. Pale colours are fine as areas and vanish as lines."""
 Rgb = tuple[int, int, int]
 
 
@@ -425,6 +427,16 @@ def _in_the_dark(colour: Rgb) -> Rgb:
             break
         colour = _mixed(colour, ink, 0.15)
     return colour
+
+
+def line_colour(colour: str) -> str:
+    """The same hue, as dark as a thin line or a small dot has to be."""
+    red, green, blue = rgb(colour)
+    share, darker = 1.0, (red, green, blue)
+    while contrast(darker, (255, 255, 255)) < LINE_CONTRAST:
+        share -= 0.02
+        darker = round(share * red), round(share * green), round(share * blue)
+    return written(darker)
 
 
 @cache

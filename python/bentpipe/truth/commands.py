@@ -87,13 +87,13 @@ def kernel_verb(
         making = PausedTruth.GRIDS["quick" if quick else "full"]
         some = chosen(making(**({} if seeds is None else {"seeds": seeds})), only or [])
         with made(PausedTruth, out, some, at_once, fresh=fresh) as (talks, answer):
-            terminal.give(lambda: answer, lambda: show_paused(talks.table, talks.rows), json=json)
+            terminal.give(lambda: answer, lambda: show_paused(talks.means, talks.rows), json=json)
         if not talks.rows:
             raise typer.Exit(1)
         return
     cells = chosen(grid(LinuxTruth.GRIDS, seeds, for_, full=full, quick=quick, links=links), only or [])
     with made(LinuxTruth, out, cells, at_once, fresh=fresh) as (truth, answer):
-        terminal.give(lambda: answer, lambda: show_truth(truth.table, truth.rows), json=json)
+        terminal.give(lambda: answer, lambda: show_truth(truth.means, truth.rows), json=json)
     if not truth.rows:
         raise typer.Exit(1)
 
@@ -124,9 +124,9 @@ def quic_verb(
     cells = grid(QuicTruth.GRIDS, seeds, for_, full=full, quick=quick)
 
     def show() -> None:
-        terminal.show_table("Mbit/s, mean RTT in ms, losses in %", *page_rows(truth.table))
-        if late := late_rows(truth.table):
-            busy = f"{late} of {len(truth.table)} QUIC senders had to wait for a processor: a busy machine"
+        terminal.show_table("Mbit/s, mean RTT in ms, losses in %", *page_rows(truth.means))
+        if late := late_rows(truth.means):
+            busy = f"{late} of {len(truth.means)} QUIC senders had to wait for a processor: a busy machine"
             terminal.warn([busy])
 
     cells = [cell for cell in cells if not cc or cell.algorithm in cc]
@@ -176,4 +176,4 @@ def made(
                 truth.run(progress=bar.at)
         except KeyboardInterrupt as stop:
             raise Stopped(str(stop) if out else "nothing is kept; with --out DIR it would go on") from None
-        yield truth, {"cells": truth.rows, "table": truth.table, "left_out": left_out}
+        yield truth, {"cells": truth.rows, "table": truth.means, "left_out": left_out}

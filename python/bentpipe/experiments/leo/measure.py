@@ -7,7 +7,6 @@ rate, and the rule that builds its link from that.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 import polars as pl
 
 import bentpipe as bp
-from bentpipe import measures, stats
+from bentpipe import measures
 from bentpipe.experiments.starlink import measured as starlink
 from bentpipe.units import quantity, seconds
 
@@ -33,27 +32,26 @@ WINDOW_S = 0.5
 SHARE = 0.9
 APART_S = 3.0
 """A handover that is followed by another within this time is ignored."""
+COLUMNS = {
+    "goodput_bps": "payload over time",
+    "share": "of the payload that the path could carry from the start of the flow",
+    "rtt_p95_s": "95th percentile of the round-trip time samples",
+    "lost": "lost of sent segments",
+    "recovery_s": "median over handovers, `recovery`; NaN on a path without any",
+}
+"""The columns of docs/leo.csv."""
 
 
 @dataclass(frozen=True)
 class MovingPath:
-    """A path over time, with the data that a simulation of it needs.
+    """A path over time, with the data that a simulation of it needs."""
 
-    Attributes:
-        name: as in docs/leo.csv.
-        group: `LEO`, `GEO` or `MEASURED`.
-        frame: a time line with rate_bps, delay_s, up and handover.
-        duration_s: of a run.
-        reverse_bps: the rate of the way back.
-        loss: packets lost at random, a share; where the frame has a loss rate, that counts.
-    """
-
-    name: str
-    group: str
-    frame: pl.DataFrame
-    duration_s: float
-    reverse_bps: float
-    loss: float = 0.0
+    name: str  #: as in docs/leo.csv.
+    group: str  #: `LEO`, `GEO` or `MEASURED`.
+    frame: pl.DataFrame  #: a time line with rate_bps, delay_s, up and handover.
+    duration_s: float  #: of a run.
+    reverse_bps: float  #: the rate of the way back.
+    loss: float = 0.0  #: packets lost at random, a share; where the frame has a loss rate, that counts.
 
     @property
     def handovers(self) -> np.ndarray:
@@ -166,33 +164,8 @@ def measured(directory: Path, duration_s: float = 60.0) -> list[MovingPath]:
     return found
 
 
-@dataclass(frozen=True)
-class LeoNumbers:
-    """The numbers of one run.
-
-    Attributes:
-        path: name of the path.
-        cc: the controller, also with parameters.
-        seed: of the run.
-        goodput_bps: payload over time.
-        share: of the payload that the path could carry from the start of the flow.
-        rtt_p95_s: 95th percentile of the round-trip time samples.
-        lost: lost of sent segments.
-        recovery_s: median over handovers, `recovery`; NaN on a path without any.
-    """
-
-    path: str
-    cc: str
-    seed: int
-    goodput_bps: float
-    share: float
-    rtt_p95_s: float
-    lost: float
-    recovery_s: float
-
-
 def measure(path: MovingPath, result: bp.Result) -> dict[str, float]:
-    """The numbers of a run."""
+    """The numbers of a run (`COLUMNS`)."""
     (flow,) = result.json["flows"]
     t = result.trace["t_s"].to_numpy()
     delivered = result.trace["delivered_bytes"].to_numpy() * 8.0
@@ -235,9 +208,3 @@ def recovery(path: MovingPath, t: np.ndarray, delivered: np.ndarray) -> list[flo
         back = (grid >= at) & (grid < after - WINDOW_S) & (share >= SHARE * usual)
         found.append(float(grid[back][0] - at) if back.any() else float(after - at))
     return found
-
-
-def mean(rows: Sequence[LeoNumbers], what: str) -> stats.Interval | None:
-    """Mean and interval of a number over seeds; None without a number."""
-    values = [value for row in rows if not math.isnan(value := getattr(row, what))]
-    return stats.interval(values) if values else None

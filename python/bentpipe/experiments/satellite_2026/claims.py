@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 
-from bentpipe.experiments.satellite_2026.measure import GIVEN, PATHS, SAVED, SatelliteNumbers, samples
+from bentpipe.experiments.rows import Rows
+from bentpipe.experiments.satellite_2026.measure import GIVEN, PATHS, SAVED
 from bentpipe.studies.claim import Check, Claim, above, at_least, at_most, number
 
 HYSTART, PLAIN, SEARCH = "cubic slow_start=hystart", "cubic", "cubic slow_start=search"
@@ -13,103 +13,84 @@ RESUME = f"cubic slow_start=hystart {SAVED}"
 CALM, JUDGED, DEEP = "geo", "geo-jitter", "geo-deep"
 """The authors' links were real ones, whose delay varies and whose buffers are not known."""
 LABELS = {path.name: path.label for path in PATHS}
+WORDS = {
+    "start_mb": ("delivered at the start", "MB"),
+    "start_lost": ("lost at the start", "packets"),
+    "file_1_s": ("1 MB", "s"),
+    "file_100_s": ("100 MB", "s"),
+}
+"""What is compared in words, and its unit."""
 
 
-def claims(rows: Sequence[SatelliteNumbers]) -> list[Claim]:
-    """The claims about algorithms that were run."""
-    found = {r.cc for r in rows if r.path == JUDGED}
-    judged = []
-    for needed, make in (
-        ((HYSTART, PLAIN), _hystart),
-        ((PLAIN, SEARCH), _search_exits),
-        ((HYSTART, SEARCH), _search_gains),
-        ((HYSTART, RESUME), _resume),
-    ):
-        if found.issuperset(needed) and {r.path for r in rows}.issuperset(LABELS):
-            judged.append(make(_reader(rows)))
-    return judged
-
-
-def _claim(name: str, checks: list[Check]) -> Claim:
-    """A claim with its words in satellite.toml."""
-    words = GIVEN["claims"][name]
-    return Claim(name, words["title"], words["statement"], checks, words.get("note", ""))
-
-
-Reader = Callable[[str, str, str], list[float]]
-
-
-def _reader(rows: Sequence[SatelliteNumbers]) -> Reader:
-    def read(path: str, cc: str, what: str) -> list[float]:
-        values = samples(rows, path, cc, what)
-        if any(map(math.isnan, values)):
-            raise ValueError(f"{cc} over {path}: {what} is missing")
-        return values
-
-    return read
-
-
-def _ratio(of: Reader, path: str, what: str, upper: str, lower: str) -> list[float]:
-    return [a / b for a, b in zip(of(path, upper, what), of(path, lower, what), strict=True)]
-
-
-def _hystart(of: Reader) -> Claim:
-    def more(path: str) -> Check:
-        upper, lower = (of(path, cc, "start_mb") for cc in (PLAIN, HYSTART))
-        return above(
-            f"{LABELS[path]}: delivered at the start, without HyStart less with it", upper, lower, unit="MB"
-        )
-
-    what = "delivered at the start, with HyStart over without it"
-    checks = [
-        number(f"{LABELS[JUDGED]}: {what}", _ratio(of, JUDGED, "start_mb", HYSTART, PLAIN), 0.5),
-        more(JUDGED),
-        number(f"{LABELS[CALM]}: {what}", _ratio(of, CALM, "start_mb", HYSTART, PLAIN), 0.5).unprinted(),
-        more(CALM).unprinted(),
+def claims(rows: Rows) -> list[Claim]:
+    """The claims about algorithms that were run; their words are in satellite.toml."""
+    if not {path for (path,) in rows.groups("path")}.issuperset(LABELS):
+        return []
+    known = {cc for (cc,) in rows.where(path=JUDGED).groups("cc")}
+    return [
+        Claim(name, words["title"], words["statement"], list(checks(rows)), words.get("note", ""))
+        for name, (checks, needed) in CHECKS.items()
+        for words in [GIVEN["claims"][name]]
+        if known.issuperset(needed)
     ]
-    return _claim("hystart", checks)
 
 
-def _search_exits(of: Reader) -> Claim:
-    checks: list[Check] = []
+def _hystart(rows: Rows) -> Iterator[Check]:
+    for path in (JUDGED, CALM):
+        what = f"{LABELS[path]}: delivered at the start, with HyStart over without it"
+        for check in (
+            number(what, _ratio(rows, path, HYSTART, PLAIN), 0.5),
+            _more(rows, path, "start_mb", PLAIN, HYSTART, "without HyStart less with it"),
+        ):
+            yield check if path == JUDGED else check.unprinted()
+
+
+def _search_exits(rows: Rows) -> Iterator[Check]:
     for path in (CALM, DEEP):
-        lost, plain = of(path, SEARCH, "start_lost"), of(path, PLAIN, "start_lost")
-        checks += [
-            at_most(f"{LABELS[path]}: lost at the start with SEARCH", lost, 1.0, paper="none"),
-            above(
-                f"{LABELS[path]}: lost at the start, without HyStart less with SEARCH",
-                plain,
-                lost,
-                unit="packets",
-            ),
-            at_least(
-                f"{LABELS[path]}: delivered at the start, with SEARCH over without HyStart",
-                _ratio(of, path, "start_mb", SEARCH, PLAIN),
-                0.9,
-                paper="after the congestion point",
-            ),
-        ]
-    return _claim("search-exit", checks)
+        lost = _values(rows, path, SEARCH, "start_lost")
+        yield at_most(f"{LABELS[path]}: lost at the start with SEARCH", lost, 1.0, paper="none")
+        yield _more(rows, path, "start_lost", PLAIN, SEARCH, "without HyStart less with SEARCH")
+        yield at_least(
+            f"{LABELS[path]}: delivered at the start, with SEARCH over without HyStart",
+            _ratio(rows, path, SEARCH, PLAIN), 0.9, paper="after the congestion point",
+        )  # fmt: skip
 
 
-def _search_gains(of: Reader) -> Claim:
-    checks = []
+def _search_gains(rows: Rows) -> Iterator[Check]:
     for path in (JUDGED, CALM, DEEP):
-        upper, lower = of(path, SEARCH, "start_mb"), of(path, HYSTART, "start_mb")
-        one = above(f"{LABELS[path]}: delivered at the start, SEARCH less HyStart", upper, lower, unit="MB")
-        upper, lower = of(path, HYSTART, "file_100_s"), of(path, SEARCH, "file_100_s")
-        other = above(f"{LABELS[path]}: 100 MB, HyStart less SEARCH", upper, lower, unit="s").unprinted()
-        checks += [one if path == JUDGED else one.unprinted(), other]
-    return _claim("search-gain", checks)
+        start = _more(rows, path, "start_mb", SEARCH, HYSTART, "SEARCH less HyStart")
+        yield start if path == JUDGED else start.unprinted()
+        yield _more(rows, path, "file_100_s", HYSTART, SEARCH, "HyStart less SEARCH").unprinted()
 
 
-def _resume(of: Reader) -> Claim:
-    checks = []
+def _resume(rows: Rows) -> Iterator[Check]:
     for path in (JUDGED, CALM, DEEP):
-        usual, resumed = of(path, HYSTART, "file_1_s"), of(path, RESUME, "file_1_s")
-        large, again = of(path, HYSTART, "file_100_s"), of(path, RESUME, "file_100_s")
-        checks += [
-            above(f"{LABELS[path]}: 1 MB, without less with it", usual, resumed, unit="s"),
-            above(f"{LABELS[path]}: 100 MB, without less with it", large, again, unit="s"),
-        ]
-    return _claim("resume", checks)
+        for what in ("file_1_s", "file_100_s"):
+            yield _more(rows, path, what, HYSTART, RESUME, "without less with it")
+
+
+CHECKS: dict[str, tuple[Callable[[Rows], Iterator[Check]], tuple[str, str]]] = {
+    "hystart": (_hystart, (HYSTART, PLAIN)),
+    "search-exit": (_search_exits, (PLAIN, SEARCH)),
+    "search-gain": (_search_gains, (HYSTART, SEARCH)),
+    "resume": (_resume, (HYSTART, RESUME)),
+}
+"""The checks of each claim, and the algorithms that it is about."""
+
+
+def _values(rows: Rows, path: str, cc: str, what: str) -> list[float]:
+    values = rows.values(what, path=path, cc=cc)
+    if len(values) < len(rows.where(path=path, cc=cc)):
+        raise ValueError(f"{cc} over {path}: {what} is missing")
+    return [values[seed] for seed in sorted(values)]
+
+
+def _ratio(rows: Rows, path: str, upper: str, lower: str) -> list[float]:
+    both = (_values(rows, path, cc, "start_mb") for cc in (upper, lower))
+    return [a / b for a, b in zip(*both, strict=True)]
+
+
+def _more(rows: Rows, path: str, what: str, upper: str, lower: str, said: str) -> Check:
+    words, unit = WORDS[what]
+    values = (_values(rows, path, cc, what) for cc in (upper, lower))
+    return above(f"{LABELS[path]}: {words}, {said}", *values, unit=unit)

@@ -13,6 +13,7 @@ import polars as pl
 
 import bentpipe as bp
 from bentpipe import controller, stats
+from bentpipe.experiments.rows import Rows
 from bentpipe.io.toml_tables import beside
 
 RATE_BPS = 50e6
@@ -32,12 +33,7 @@ JITTER = "2 s"
 LOAD = 0.05
 """Load of the short flows beside it. Only they differ from seed to seed."""
 BACKGROUND = bp.ShortFlows(bp.Pareto("5 kB", 1.2, "1 MB"), load=LOAD)
-PAGE = bp.Web(
-    main="30 kB",
-    objects=70,
-    embedded=bp.LogNormal("20 kB", 1.0),
-    reading=bp.Exponential("8 s"),
-)
+PAGE = bp.Web(main="30 kB", objects=70, embedded=bp.LogNormal("20 kB", 1.0), reading=bp.Exponential("8 s"))
 """Objects as many as in the median page of the HTTP Archive, and about as large."""
 VIDEO = bp.Video(
     ladder=["1500 kbit/s", "3 Mbit/s", "6 Mbit/s", "12 Mbit/s", "25 Mbit/s"], buffer="60 s", segment="4 s"
@@ -46,27 +42,16 @@ VIDEO = bp.Video(
 
 @dataclass(frozen=True)
 class SatellitePath:
-    """A path.
+    """A path."""
 
-    Attributes:
-        name: as in docs/satellite-2026.csv.
-        label: in tables and figures.
-        about: a line about it.
-        links: in the order in which data crosses them.
-        rtt_s: round trip without queues; with a relay of its two halves.
-        extra_delay: at the server, one way.
-        first_s: length of the start of a flow.
-        ack_jitter: acknowledgements are held for up to this time, at random and in order.
-    """
-
-    name: str
-    label: str
-    about: str
-    links: dict[str, bp.Link]
-    rtt_s: Sequence[float]
-    extra_delay: str | None = None
-    ack_jitter: str | None = None
-    first_s: float = FIRST_S
+    name: str  #: as in docs/satellite-2026.csv.
+    label: str  #: in tables and figures.
+    about: str  #: a line about it.
+    links: dict[str, bp.Link]  #: in the order in which data crosses them.
+    rtt_s: Sequence[float]  #: round trip without queues; with a relay of its two halves.
+    extra_delay: str | None = None  #: at the server, one way.
+    ack_jitter: str | None = None  #: acknowledgements are held for up to this time, at random and in order.
+    first_s: float = FIRST_S  #: length of the start of a flow.
 
     @property
     def relay(self) -> bool:
@@ -114,39 +99,18 @@ PATHS = [
 ]
 
 
-@dataclass(frozen=True)
-class SatelliteNumbers:
-    """The numbers of one algorithm over one path with one seed; NaN where there is none.
-
-    Attributes:
-        path: name of the path.
-        cc: the controller, also with parameters.
-        seed: of the runs.
-        startup_s: from the start of a bulk flow until it has delivered half of the rate over half a second.
-        start_mb: megabytes that it has delivered by the end of its start.
-        start_lost: packets that queues have dropped by then, those of the short flows among them.
-        file_1_s: completion of 1 MB.
-        file_100_s: completion of 100 MB.
-        page_s: mean page load time.
-        video_mbps: mean bitrate of a video.
-        video_startup_s: until it plays.
-        video_stalled_s: time for which it stalled.
-    """
-
-    path: str
-    cc: str
-    seed: int
-    startup_s: float
-    start_mb: float
-    start_lost: float
-    file_1_s: float
-    file_100_s: float
-    page_s: float
-    video_mbps: float
-    video_startup_s: float
-    video_stalled_s: float
-
-
+COLUMNS = {
+    "startup_s": "from the start of a bulk flow until it has delivered half of the rate over half a second",
+    "start_mb": "megabytes that it has delivered by the end of its start",
+    "start_lost": "packets that queues have dropped by then, those of the short flows among them",
+    "file_1_s": "completion of 1 MB",
+    "file_100_s": "completion of 100 MB",
+    "page_s": "mean page load time",
+    "video_mbps": "mean bitrate of a video",
+    "video_startup_s": "until it plays",
+    "video_stalled_s": "time for which it stalled",
+}
+"""The numbers of one algorithm over one path with one seed; NaN where there is none."""
 RUNS = {
     "start": (bp.Bulk(size="100 MB"), "120 s", bp.Record("50 ms", links=True)),
     "file": (bp.Bulk(size="1 MB"), "30 s", bp.Record(flows=False)),
@@ -179,8 +143,7 @@ def _start(path: SatellitePath, result: bp.Result) -> dict[str, float]:
     over = int(WINDOW_S / 0.02)
     enough = np.nonzero(after[over:] - after[:-over] >= RATE_BPS / 8 / 2 * WINDOW_S)[0]
     links = result.link_trace.filter(
-        pl.col("t_s") <= begun + path.first_s,
-        pl.col("link").cast(pl.String).str.ends_with("/forward"),
+        pl.col("t_s") <= begun + path.first_s, pl.col("link").cast(pl.String).str.ends_with("/forward")
     )
     lost = links.group_by("link").agg(pl.col("dropped_packets").last())["dropped_packets"].sum()
     return {
@@ -206,16 +169,11 @@ def _row(result: bp.Result, name: str) -> dict[str, Any]:
     return next(flow for flow in result.json["flows"] if flow["name"] == name)
 
 
-def samples(rows: Sequence[SatelliteNumbers], path: str, cc: str, what: str) -> list[float]:
-    """A number of one algorithm over one path, by seed."""
-    own = sorted((r for r in rows if (r.path, r.cc) == (path, cc)), key=lambda r: r.seed)
-    return [getattr(r, what) for r in own]
-
-
-def mean(rows: Sequence[SatelliteNumbers], path: str, cc: str, what: str) -> stats.Interval | None:
+def mean(rows: Rows, path: str, cc: str, what: str) -> stats.Interval | None:
     """Mean and 95 % interval over the seeds; None if any of them has no number."""
-    values = samples(rows, path, cc, what)
-    return stats.interval(values, least=0.0) if values and not any(map(math.isnan, values)) else None
+    values = rows.values(what, path=path, cc=cc).values()
+    whole = len(values) == len(rows.where(path=path, cc=cc))
+    return stats.interval(values, least=0.0) if values and whole else None
 
 
 def exists(cc: str) -> bool:

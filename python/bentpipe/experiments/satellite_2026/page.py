@@ -2,44 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import bentpipe as bp
+from bentpipe.experiments.experiment import Experiment, case_of
+from bentpipe.experiments.rows import Rows, shown
+from bentpipe.experiments.satellite_2026 import measure as sat
 from bentpipe.experiments.satellite_2026.claims import claims
-from bentpipe.experiments.satellite_2026.measure import (
-    FIRST_S,
-    GIVEN,
-    LOAD,
-    PATHS,
-    RATE_BPS,
-    RUNS,
-    WINDOW_S,
-    SatelliteNumbers,
-    SatellitePath,
-    delivery,
-    exists,
-    mean,
-    measure,
-    samples,
-)
-from bentpipe.experiments.table import Key, TableExperiment, line_colour, shown
+from bentpipe.experiments.satellite_2026.measure import PATHS, mean
 from bentpipe.pages.markdown import markdown, rendered, texts
-from bentpipe.plot.looks import UNDATED, on_page
+from bentpipe.pages.page import line_colour
+from bentpipe.registry import style
 from bentpipe.studies.claim import Claim
 from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.kept import Row
 
-STARTS: dict[str, str] = GIVEN["starts"]
+STARTS: dict[str, str] = sat.GIVEN["starts"]
 """CUBIC with several starts, by name."""
-ALGORITHMS: dict[str, str] = STARTS | GIVEN["others"]
+ALGORITHMS: dict[str, str] = STARTS | sat.GIVEN["others"]
 """The algorithms that are run if registered. To add an algorithm is to add a line to satellite.toml."""
-COLOURS: dict[str, str] = GIVEN["colours"]
+COLOURS: dict[str, str] = sat.GIVEN["colours"]
 """Of the starts; others have those of the gallery."""
 STORY = [*STARTS, "bbr3", "hybla"]
 SHOWN = ("geo", "geo-jitter")
@@ -48,7 +35,7 @@ SEEDS = 8
 PAGE = Path(__file__).with_name("page.md")
 
 
-def fastest(rows: Sequence[SatelliteNumbers], found: Sequence[str]) -> str:
+def fastest(rows: Rows, found: Sequence[str]) -> str:
     """The fastest on each path, with their times."""
 
     def first(what: str, path: str) -> str:
@@ -64,24 +51,18 @@ def fastest(rows: Sequence[SatelliteNumbers], found: Sequence[str]) -> str:
     return markdown(texts(["path", *whats.values()]), known)
 
 
-def _cell(rows: Sequence[SatelliteNumbers], path: str, cc: str, what: str, digits: int) -> str:
-    values = samples(rows, path, cc, what)
-    missing = sum(map(math.isnan, values))
-    if missing:
-        return f"{len(values) - missing} of {len(values)}" if missing < len(values) else "–"
-    known = mean(rows, path, cc, what)
-    return "" if known is None else shown(known.centre, known.half_width, digits)
+def _cell(rows: Rows, path: str, cc: str, what: str, digits: int) -> str:
+    if (known := mean(rows, path, cc, what)) is not None:
+        return shown(known.centre, known.half_width, digits)
+    every, values = rows.where(path=path, cc=cc), rows.values(what, path=path, cc=cc)
+    return f"{len(values)} of {len(every)}" if values else "–" if every else ""
 
 
-def _table(
-    rows: Sequence[SatelliteNumbers], found: Sequence[str], columns: Sequence[tuple[str, str, str, int]]
-) -> str:
+def _table(rows: Rows, found: Sequence[str], columns: Sequence[tuple[str, str, str, int]]) -> str:
     """A row for each algorithm. `columns`: head, path, number, digits."""
-    body = (
-        [ALGORITHMS[cc], *(_cell(rows, path, cc, what, digits) for _, path, what, digits in columns)]
-        for cc in found
-    )
-    return markdown(["<algorithm", *(head for head, *_ in columns)], body)
+    heads = ["<algorithm", *(head for head, *_ in columns)]
+    cells = ([_cell(rows, path, cc, what, n) for _, path, what, n in columns] for cc in found)
+    return markdown(heads, ([ALGORITHMS[cc], *row] for cc, row in zip(found, cells, strict=True)))
 
 
 def _checks(claim: Claim) -> str:
@@ -103,38 +84,31 @@ Traces = Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]
 
 def colour(cc: str) -> str:
     """The colour of an algorithm."""
-    from bentpipe.registry import style
-
     return COLOURS.get(cc) or line_colour(style(cc.partition(" ")[0])["colour"])
 
 
-def _draw_start(file: Path, traces: Traces) -> None:
+def _draw_start(traces: Traces) -> Figure:
     figure = Figure(figsize=(8.6, 3.6), layout="constrained")
     until = 20.0
     for ax, name in zip(figure.subplots(1, 2, sharey=True), SHOWN, strict=True):
-        path = next(path for path in PATHS if path.name == name)
+        path = _path(name)
         for (of, cc), (t, delivered) in traces.items():
             if of == name:
-                style = "-" if cc in STARTS else "--"
+                dashes = "-" if cc in STARTS else "--"
                 # Others lie upon plain CUBIC for long: it is a broad line below them.
                 under = {"linewidth": 3.5, "zorder": 1} if cc == "cubic" else {"linewidth": 1.2}
-                ax.plot(t, delivered / 1e6, style, color=colour(cc), label=ALGORITHMS[cc], **under)
-        line = [0, until * RATE_BPS / 8e6]
+                ax.plot(t, delivered / 1e6, dashes, color=colour(cc), label=ALGORITHMS[cc], **under)
+        line = [0, until * sat.RATE_BPS / 8e6]
         ax.plot([0, until], line, ":", color="black", linewidth=1, label="rate of the link")
-        ax.set_xlim(0, until)
-        ax.set_xticks(np.arange(0, until + 1, 5))
-        ax.set_ylim(0, until * RATE_BPS / 8e6)
-        ax.set_title(path.label)
-        ax.set_xlabel("seconds since the flow began")
+        ax.set(xlim=(0, until), xticks=np.arange(0, until + 1, 5), ylim=(0, until * sat.RATE_BPS / 8e6))
+        ax.set(title=path.label, xlabel="seconds since the flow began")
     figure.axes[0].set_ylabel("delivered, MB")
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
-    figure.savefig(file, metadata=UNDATED[".svg"])
+    return figure
 
 
-def _draw_dots(
-    file: Path, rows: Sequence[SatelliteNumbers], found: Sequence[str], numbers: Sequence[tuple[str, str]]
-) -> None:
+def _draw_dots(rows: Rows, found: Sequence[str], numbers: Sequence[tuple[str, str]]) -> Figure:
     """A row for each algorithm, a column for each path, one line of panels for each number."""
     paths = [
         path for path in PATHS if any(mean(rows, path.name, cc, what) for cc in found for what, _ in numbers)
@@ -148,54 +122,56 @@ def _draw_dots(
         line[0].set_yticks(range(len(found)), [ALGORITHMS[cc] for cc in found])
         line[len(line) // 2].set_xlabel(about, x=0.5 if len(line) % 2 else 0.0)
         line[0].set_ylim(len(found) - 0.4, -0.6)
-    figure.savefig(file, metadata=UNDATED[".svg"])
+    return figure
 
 
-def _dots(ax: Axes, rows: Sequence[SatelliteNumbers], found: Sequence[str], path: str, what: str) -> None:
+def _dots(ax: Axes, rows: Rows, found: Sequence[str], path: str, what: str) -> None:
     ends = [0.0]
     for y, cc in enumerate(found):
-        known = mean(rows, path, cc, what)
-        if known is not None:
+        if (known := mean(rows, path, cc, what)) is not None:
             ends.append(known.high)
-            below, above = known.arms
-            line: Any = {"fmt": "o", "color": colour(cc), "markersize": 4, "elinewidth": 1}
-            ax.errorbar(known.centre, y, xerr=[[below], [above]], **line)
+            arms = [[arm] for arm in known.arms]
+            ax.errorbar(known.centre, y, xerr=arms, fmt="o", color=colour(cc), markersize=4, elinewidth=1)
     ax.set_xlim(0, 1.1 * max(ends) or 1)
     ax.grid(axis="x", linewidth=0.4)
 
 
-class Satellite2026(TableExperiment[SatelliteNumbers]):
+class Satellite2026(Experiment):
     """Start-up and files, pages and films over satellites."""
 
     name = "satellite-2026"
-    row = SatelliteNumbers
+    columns = sat.COLUMNS
 
-    def keys(self) -> list[Key]:
-        """Seed by seed, so that a table of an interrupted job is one of fewer seeds.
+    def cases(self) -> list[Case]:
+        """The runs of each algorithm over each path, seed by seed.
 
         Quick: one seed over GEO with and without jitter, CUBIC with its starts.
         """
-        paths = [path.name for path in PATHS if not self.quick or path.name in SHOWN]
-        ccs = STARTS if self.quick else ALGORITHMS
-        seeds = range(1, 2 if self.quick else SEEDS + 1)
-        return [Key(path, cc, seed) for seed in seeds for path in paths for cc in ccs if exists(cc)]
+        ccs = [cc for cc in (STARTS if self.quick else ALGORITHMS) if sat.exists(cc)]
+        paths = [path for path in PATHS if not self.quick or path.name in SHOWN]
+        return [
+            case_of(
+                {"path": path.name, "cc": cc, "seed": seed},
+                path.scenario(cc, traffic, seed, duration, record),
+                run=run,
+            )
+            for seed in range(1, (1 if self.quick else SEEDS) + 1)
+            for path in paths
+            for cc in ccs
+            for run, (traffic, duration, record) in sat.RUNS.items()
+        ]
 
-    def scenarios(self, key: Key) -> dict[str, bp.Scenario]:
-        """The runs of an algorithm."""
-        path = _path(key.path)
-        return {
-            name: path.scenario(key.cc, traffic, key.seed, duration, record)
-            for name, (traffic, duration, record) in RUNS.items()
-        }
-
-    def measure(self, case: Case, result: bp.Result) -> Mapping[str, float]:
+    def measure(self, case: Case, result: bp.Result) -> Row:
         """The columns of one of the runs."""
-        return measure(_path(str(case.keys["path"])), str(case.settings["run"]), result)
+        return sat.measure(_path(str(case.keys["path"])), str(case.settings["run"]), result)
 
-    def text(self, rows: Sequence[SatelliteNumbers]) -> str:
+    def text(self, rows: Rows) -> str:
         """The page: page.md with the numbers."""
-        found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
-        digits = {"startup_s": 2, "start_lost": 0, "file_1_s": 2, "file_100_s": 1, "page_s": 2}
+        found = [cc for cc in ALGORITHMS if rows.where(cc=cc)]
+
+        def table(what: str, digits: int) -> str:
+            return _table(rows, found, [(path.label, path.name, what, digits) for path in PATHS])
+
         video = [
             (f"{path.label}, {head}", path.name, what, 1)
             for path in PATHS
@@ -210,39 +186,29 @@ class Satellite2026(TableExperiment[SatelliteNumbers]):
         files = ((cc, mean(rows, "geo", cc, "file_100_s")) for cc in found)
         return rendered(
             PAGE,
-            rate=RATE_BPS / 1e6,
-            load=100 * LOAD,
-            seeds=len({r.seed for r in rows}),
+            sat=sat,
+            seeds=len(rows.groups("seed")),
             fastest=fastest(rows, found),
             claims=claims(rows),
             checks=_checks,
-            **{
-                what: _table(rows, found, [(path.label, path.name, what, n) for path in PATHS])
-                for what, n in digits.items()
-            },
+            table=table,
             # The objective of a draft for the path GEO.
             met=[ALGORITHMS[cc] for cc, known in files if known and known.centre <= 20],
             video=_table(rows, found, video),
             stalled=stalled,
-            window=WINDOW_S,
-            first=FIRST_S,
-            deep=max(path.first_s for path in PATHS),
-            paths=PATHS,
         )
 
-    def draw(self, rows: Sequence[SatelliteNumbers]) -> None:
+    def views(self, rows: Rows) -> Iterator[tuple[str, Figure]]:
         """The three figures."""
-        traces = _traces([cc for cc in STORY if exists(cc)])
-        found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
-        with on_page():
-            _draw_start(self.out / "satellite-2026-start.svg", traces)
-            files = [("file_1_s", "1 MB, seconds"), ("file_100_s", "100 MB, seconds")]
-            _draw_dots(self.out / "satellite-2026-files.svg", rows, found, files)
-            pages = [("page_s", "page load time, seconds"), ("video_mbps", "video, mean Mbit/s")]
-            _draw_dots(self.out / "satellite-2026-pages.svg", rows, found, pages)
+        found = [cc for cc in ALGORITHMS if rows.where(cc=cc)]
+        yield "satellite-2026-start.svg", _draw_start(_traces([cc for cc in STORY if sat.exists(cc)]))
+        files = [("file_1_s", "1 MB, seconds"), ("file_100_s", "100 MB, seconds")]
+        yield "satellite-2026-files.svg", _draw_dots(rows, found, files)
+        pages = [("page_s", "page load time, seconds"), ("video_mbps", "video, mean Mbit/s")]
+        yield "satellite-2026-pages.svg", _draw_dots(rows, found, pages)
 
 
-def _path(name: str) -> SatellitePath:
+def _path(name: str) -> sat.SatellitePath:
     return next(path for path in PATHS if path.name == name)
 
 
@@ -252,7 +218,7 @@ def _traces(ccs: Sequence[str]) -> Traces:
     scenarios = [path.scenario(cc, bp.Bulk(), 1, "24 s", bp.Record("50 ms")) for path, cc in keys]
     found = {}
     for (path, cc), result in zip(keys, bp.run_many(scenarios), strict=True):
-        t, delivered = delivery(result)
+        t, delivered = sat.delivery(result)
         begun = next(flow["start_s"] for flow in result.json["flows"] if flow["name"] == "flow")
         found[path.name, cc] = (t - begun, delivered)
     return found

@@ -5,7 +5,7 @@ Written are distributions alone: validation/starlink.csv, the figure starlink.sv
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -18,52 +18,29 @@ from matplotlib.figure import Figure
 
 import bentpipe as bp
 from bentpipe.experiments.experiment import case_of
-from bentpipe.experiments.starlink.experiment import OfStarlink, Tests, by_setting, put, transfers
-from bentpipe.experiments.starlink.measured import (
-    DAY,
-    DAYS,
-    HEADER,
-    MSS,
-    NEAR_S,
-    PLACE,
-    SLOT_S,
-    TEST_S,
-    TO_WIRE,
-    Capacity,
-    Signs,
-    measured,
-    near,
-    repeated,
-    signs,
-)  # fmt: skip
+from bentpipe.experiments.rows import Rows
+from bentpipe.experiments.starlink import measured as data
+from bentpipe.experiments.starlink.experiment import OfStarlink, Tests, by_setting, transfers
 from bentpipe.io.toml_tables import beside
 from bentpipe.pages.markdown import markdown, texts
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.kept import Row
 
 SHARES = (10, 25, 50, 75, 90)
 
 
 @dataclass(frozen=True)
 class SenderVariant:
-    """A sender and a path: the changes against a buffer of one bandwidth-delay product.
-
-    Attributes:
-        share: share of the UDP rate that TCP can get.
-        loss: of the packets that are lost at random.
-        ping: the delay follows the ping; else it is constant, half of the least round trip.
-        outages: packets sent in an outage of the dish are lost.
-    """
+    """A sender and a path: the changes against a buffer of one bandwidth-delay product."""
 
     name: str
     cc: str
     label: str
     buffer_bdp: float = 1.0
     window: str | None = None
-    share: float = 1.0
-    loss: float = 0.0
-    ping: bool = True
-    outages: bool = True
+    share: float = 1.0  #: share of the UDP rate that TCP can get.
+    loss: float = 0.0  #: of the packets that are lost at random.
+    ping: bool = True  #: the delay follows the ping; else it is constant, half of the least round trip.
+    outages: bool = True  #: packets sent in an outage of the dish are lost.
 
 
 _GIVEN = beside(__file__, "capacity.toml")
@@ -77,8 +54,8 @@ class OverCapacity(OfStarlink):
 
     def cases(self) -> list[Case]:
         """Each variant over each measured capacity; quick: over the first two."""
-        place = self.given(PLACE / DAY)
-        capacities, tests, _ = measured(self.given())
+        place = self.given(data.PLACE / data.DAY)
+        capacities, tests, _ = data.measured(self.given())
         if not capacities or not tests:
             raise bp.ScenarioError(
                 f"{place}: {len(capacities)} UDP and {len(tests)} TCP runs can be read; both are needed"
@@ -91,35 +68,33 @@ class OverCapacity(OfStarlink):
             found.append(case_of({"variant": variant.name, "seed": seed}, run, **settings))
         return found
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
-        """Writes the table of distributions; of a full experiment the figure and the page, too."""
+    def parts(self, rows: Rows) -> Iterator[tuple[str, list[list[str]], str]]:
+        """The table of distributions; of a full experiment the figure, too."""
         directory = self.given()
-        seen = transfers(directory, DAY, "downlink")
+        seen = transfers(directory, data.DAY, "downlink")
         found = {"measured": TransferSet("measured (BBR)", seen, "settled")}
         found["reported"] = TransferSet("measured (BBR), counts as reported", seen, "reported")
         labels = {variant.name: variant.label for variant in VARIANTS}
-        for (name,), tests in by_setting(cases, rows).items():
+        for (name,), tests in by_setting(rows, "variant").items():
             found[str(name)] = TransferSet(labels[str(name)], tests, "sender")
-        table = {name: of.row() for name, of in found.items()}
         if not self.quick:
             figure(self.out / "starlink.svg", found)
-        heads = ["transfers", *table["measured"]]
-        parts = [_signs(signs(directory)), _shares(found), _words(*measured(directory), seen)]
-        lines = [heads, *([name, *row.values()] for name, row in table.items())]
-        return put(self, "starlink", lines, "\n\n".join(parts))
+        parts = [_signs(data.signs(directory)), _shares(found), _words(*data.measured(directory), seen)]
+        lines = [[name, *of.row().values()] for name, of in found.items()]
+        yield "starlink", [["transfers", *found["measured"].row()], *lines], "\n\n".join(parts)
 
 
-def scenario(capacity: Capacity, variant: SenderVariant, line: Path, *, seed: int) -> bp.Scenario:
+def scenario(capacity: data.Capacity, variant: SenderVariant, line: Path, *, seed: int) -> bp.Scenario:
     """One flow over a measured capacity, whose time line is written to `line`.
 
     The rate is that of the IP packets that carried the measured payload, in both directions: an outage of one
     is one of the other. The buffer is a multiple of the mean rate times the least round trip.
     """
-    to_ip = variant.share * TO_WIRE
+    to_ip = variant.share * data.TO_WIRE
     rate_bps, delay_s = capacity.mean_bps * to_ip, capacity.rtt_s / 2
     frame = capacity.frame.with_columns(pl.col("rate_bps") * to_ip)
     if variant.ping:
-        frame = bp.timeline.join(frame, repeated(capacity.ping, TEST_S), columns=["delay_s"])
+        frame = bp.timeline.join(frame, data.repeated(capacity.ping, data.TEST_S), columns=["delay_s"])
     else:
         frame = frame.with_columns(delay_s=pl.lit(delay_s))
     if variant.outages:
@@ -131,20 +106,20 @@ def scenario(capacity: Capacity, variant: SenderVariant, line: Path, *, seed: in
         "rate": f"{rate_bps:.0f} bit/s",
         "delay": f"{delay_s * 1e3:.6f} ms",
         "timeline": str(line),
-        "queue": {"kind": "drop-tail", "limit": f"{max(limit, 10 * (MSS + HEADER)):.0f} bytes"},
+        "queue": {"kind": "drop-tail", "limit": f"{max(limit, 10 * (data.MSS + data.HEADER)):.0f} bytes"},
     }
     if variant.loss or variant.outages:
         link["loss"] = {"kind": "packet-error", "rate": variant.loss}
     flow: dict[str, object] = {
-        "cc": variant.cc, "path": ["sat"], "mss": f"{MSS} bytes", "header": f"{HEADER} bytes",
+        "cc": variant.cc, "path": ["sat"], "mss": f"{data.MSS} bytes", "header": f"{data.HEADER} bytes",
         "min_rto": "200 ms",  # as Linux has it, which sent the measured flows
     }  # fmt: skip
     if variant.window is not None:
         flow["receive_window"] = variant.window
-    record = {"interval": f"{SLOT_S * 1e3:g} ms"}
+    record = {"interval": f"{data.SLOT_S * 1e3:g} ms"}
     return bp.Scenario.from_dict(
         {
-            "duration": f"{TEST_S:g} s", "seed": seed, "record": record,
+            "duration": f"{data.TEST_S:g} s", "seed": seed, "record": record,
             "link": {"sat": link}, "flow": [flow],
         }
     )  # fmt: skip
@@ -171,8 +146,8 @@ class TransferSet(NamedTuple):
         return row | {"idle_slots": f"{tests.idle:.4g}"}
 
 
-def _signs(seen: Mapping[str, Signs]) -> str:
-    named = {day: f"downlink, {day[6:]} May" for day in DAYS} | {"uplink": f"uplink, {DAY[6:]} May"}
+def _signs(seen: Mapping[str, data.Signs]) -> str:
+    named = {day: f"downlink, {day[6:]} May" for day in data.DAYS} | {"uplink": f"uplink, {data.DAY[6:]} May"}
     heads = ("<", "tests", "window falls, none resent", "window rises", "tests with 5 KB", "tests with less")
     rows = [[named[key], *map(str, of)] for key, of in seen.items()]
     return markdown(heads, rows, spaced=True)
@@ -195,16 +170,18 @@ def _shares(found: Mapping[str, TransferSet]) -> str:
     return markdown(texts(heads), rows, spaced=True)
 
 
-def _words(capacities: Sequence[Capacity], tests: Sequence[Any], skipped: Sequence[str], seen: Tests) -> str:
+def _words(
+    capacities: Sequence[data.Capacity], tests: Sequence[Any], skipped: Sequence[str], seen: Tests
+) -> str:
     capacity = np.array([c.mean_bps for c in capacities]) / 1e6
     rtt = np.array([c.rtt_s for c in capacities]) * 1e3
-    others = [(c.mean_bps, near(capacities, c.begin_s, within_s=2 * NEAR_S)) for c in capacities]
+    others = [(c.mean_bps, data.near(capacities, c.begin_s, within_s=2 * data.NEAR_S)) for c in capacities]
     chance = [own / other for own, other in others if other is not None]
     ten, half, ninety = (f"{np.percentile(chance, share):.2f}" for share in (10, 50, 90))
     spread = f"{capacity.min():.0f} to {capacity.max():.0f} Mbit/s, {np.median(capacity):.0f} at the median"
     return (
         f"{len(capacities)} UDP tests and {len(tests)} TCP tests were read, {len(skipped)} runs were not. "
-        f"{len(seen.share)} TCP tests have a UDP test within {NEAR_S / 60:.0f} minutes.\n"
+        f"{len(seen.share)} TCP tests have a UDP test within {data.NEAR_S / 60:.0f} minutes.\n"
         f"The mean capacity of a UDP test was {spread}, "
         f"and the least round trip {rtt.min():.0f} to {rtt.max():.0f} ms.\n"
         "The capacity of a UDP test over the mean of its neighbours was "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,18 +12,10 @@ import numpy as np
 import polars as pl
 
 import bentpipe as bp
-from bentpipe.experiments.experiment import Experiment, over_seeds
-from bentpipe.experiments.starlink.measured import (
-    MSS,
-    QUIET,
-    SLOT_S,
-    TO_WIRE,
-    WAYS,
-    Floats,
-    measured,
-    near,
-    of_result,
-)
+from bentpipe.experiments.experiment import Experiment
+from bentpipe.experiments.rows import Rows
+from bentpipe.experiments.starlink import measured as data
+from bentpipe.experiments.starlink.measured import Floats
 from bentpipe.io import files
 from bentpipe.pages.markdown import markdown, replaced
 from bentpipe.sweeps.case import Case
@@ -32,23 +25,22 @@ from bentpipe.units import seconds
 
 
 class OfStarlink(Experiment):
-    """An experiment of the page.
+    """An experiment of the page, whose results are tables, each a CSV file and a part of docs/starlink.md.
 
     Settings of a case: `counted` is "late" or "prompt" if the run is counted as a measured test
     (`measured.of_result`), else empty; `capacity_bps` is what UDP got if the link is not drawn.
     """
 
-    def measure(self, case: Case, result: bp.Result) -> Mapping[str, Any]:
-        """The measures of each flow, by its name.
+    def measure(self, case: Case, result: bp.Result) -> Row:
+        """`flows`: the measures of each flow, by its name.
 
-        Returns:
-            `slots_bps`, goodput of half seconds; `rtt_s`, its median round trip; `again`, segments sent again
-            over segments delivered; over a drawn link `capacity_bps`, what UDP would get in each second. The
-            flow of a counted run also has `reported` and `settled`, each with `again` and `windows` of
-            `Counts`.
+        They are `slots_bps`, goodput of half seconds; `rtt_s`, the median round trip; `again`, segments sent
+        again over segments delivered; over a drawn link `capacity_bps`, what UDP would get in each second.
+        The flow of a counted run also has `reported` and `settled`, each with `again` and `windows` of
+        `Counts`.
         """
         length_s = seconds(str(case.scenario["duration"]), "duration")
-        ends = np.arange(0, length_s + SLOT_S / 2, SLOT_S)
+        ends = np.arange(0, length_s + data.SLOT_S / 2, data.SLOT_S)
         trace = result.trace.with_columns(pl.col("flow").cast(pl.String))
         found: dict[str, Any] = {}
         for flow, row in zip(case.scenario["flow"], result.flows.iter_rows(named=True), strict=True):
@@ -63,15 +55,39 @@ class OfStarlink(Experiment):
                 else capacity(drawn, case.seed, length_s)
             )
             found[row["name"]] = {
-                "slots_bps": (np.diff(bits) / SLOT_S).tolist(),
+                "slots_bps": (np.diff(bits) / data.SLOT_S).tolist(),
                 "rtt_s": row["rtt_p50_s"],
-                "again": row["retransmitted_packets"] * MSS / max(row["delivered_bytes"], 1),
+                "again": row["retransmitted_packets"] * data.MSS / max(row["delivered_bytes"], 1),
                 "capacity_bps": list(capacity_bps),
             }
         if case.settings["counted"]:
             (only,) = found.values()
-            only |= of_result(result, late=case.settings["counted"] == "late").by_way()
-        return found
+            only |= data.of_result(result, late=case.settings["counted"] == "late").by_way()
+        return {"flows": found}
+
+    @abstractmethod
+    def parts(self, rows: Rows) -> Iterable[tuple[str, Sequence[Sequence[str]], str]]:
+        """Tables, the heads first: the name of each, which its marks in the page have, and its text there.
+
+        Without a text it is the table.
+        """
+
+    def finish(self, rows: Rows) -> list[Path]:
+        """Writes the tables; with a full experiment into the page, too, which is begun if it is not there."""
+        written = []
+        page = self.out / "starlink.md"
+        for name, (heads, *body), part in self.parts(rows):
+            written.append(self.tables / f"{name}.csv")
+            files.replace_text(written[-1], files.csv_text([heads, *body]))
+            if self.quick:
+                continue
+            text = page.read_text(encoding="utf-8") if page.is_file() else ""
+            if f"<!-- {name} -->\n" not in text:
+                text += f"<!-- {name} -->\n<!-- end {name} -->\n"
+            part = part or markdown([f"<{heads[0]}", *heads[1:]], body, spaced=True)
+            files.replace_text(page, replaced(text, name, part))
+            written.append(page)
+        return written
 
 
 def capacity(timeline: Mapping[str, object], seed: int, length_s: float) -> Floats:
@@ -87,7 +103,7 @@ def capacity(timeline: Mapping[str, object], seed: int, length_s: float) -> Floa
     times = frame["t_s"].to_numpy()
     edges = np.unique(np.concatenate([times, *outages])) if outages else times
     now = np.searchsorted(times, edges[:-1], side="right") - 1
-    rates = (frame["rate_bps"].to_numpy() * frame["up"].to_numpy() / TO_WIRE)[now]
+    rates = (frame["rate_bps"].to_numpy() * frame["up"].to_numpy() / data.TO_WIRE)[now]
     for begin, end in outages:
         rates[(edges[:-1] >= begin) & (edges[:-1] < end)] = 0
     sent = np.append(0.0, np.cumsum(rates * np.diff(edges)))
@@ -96,25 +112,19 @@ def capacity(timeline: Mapping[str, object], seed: int, length_s: float) -> Floa
 
 @dataclass(frozen=True)
 class Tests:
-    """Tests of TCP, measured or simulated, each with the capacity of its path: payload in bits per second.
+    """Tests of TCP, measured or simulated, each with the capacity of its path: payload in bits per second."""
 
-    Attributes:
-        capacity_bps: by test.
-        slots_bps: goodput of half seconds, by test.
-        again: for each way to count (`measured.WAYS`) retransmitted over delivered, by test, where known;
-            "sender" is the simulated sender's own count of the whole test.
-        quiet: for each way the share of times of 5 s that are quiet.
-    """
-
-    capacity_bps: list[float]
-    slots_bps: list[Floats]
+    capacity_bps: list[float]  #: by test.
+    slots_bps: list[Floats]  #: goodput of half seconds, by test.
+    #: for each way to count (`measured.WAYS`) retransmitted over delivered, by test, where known; "sender" is
+    #: the simulated sender's own count of the whole test.
     again: dict[str, list[float]]
-    quiet: dict[str, float]
+    quiet: dict[str, float]  #: for each way the share of times of 5 s that are quiet.
 
     @classmethod
     def of(cls, flows: Sequence[Row]) -> Tests:
         """Tests from measures of a flow (`OfStarlink`)."""
-        ways = [way for way in WAYS if way in flows[0]]
+        ways = [way for way in data.WAYS if way in flows[0]]
         again = {way: [flow[way]["again"] for flow in flows] for way in ways}
         again["sender"] = [flow["again"] for flow in flows]
         return cls(
@@ -122,7 +132,7 @@ class Tests:
             [np.array(flow["slots_bps"]) for flow in flows],
             {way: [share for share in each if not np.isnan(share)] for way, each in again.items()},
             {
-                way: float(np.mean(np.concatenate([flow[way]["windows"] for flow in flows]) <= QUIET))
+                way: float(np.mean(np.concatenate([flow[way]["windows"] for flow in flows]) <= data.QUIET))
                 for way in ways
             },
         )
@@ -149,17 +159,18 @@ class Tests:
         return float(np.percentile(np.concatenate(self.slots_bps), share)) / 1e6
 
 
-def by_setting(cases: Sequence[Case], rows: Sequence[Row]) -> dict[tuple[Any, ...], Tests]:
+def by_setting(rows: Rows, *keys: str) -> dict[tuple[Any, ...], Tests]:
     """Runs with one flow, those of all seeds together, by the keys of their settings."""
-    return over_seeds(cases, rows, lambda runs: Tests.of([flow for run in runs for flow in run.values()]))
+    runs = ((setting, of.column("flows")) for setting, of in rows.groups(*keys).items())
+    return {setting: Tests.of([flow for run in flows for flow in run.values()]) for setting, flows in runs}
 
 
 def transfers(directory: Path, day: str, way: str) -> Tests:
     """The measured TCP tests of a day that have a UDP test within 15 minutes; uplinks have no capacity."""
-    capacities, tests, _ = measured(directory, day, way)
+    capacities, tests, _ = data.measured(directory, day, way)
     flows = []
     for one in tests:
-        mean = near(capacities, one.begin_s) if way == "downlink" else float(one.slots_bps.mean())
+        mean = data.near(capacities, one.begin_s) if way == "downlink" else float(one.slots_bps.mean())
         if mean is not None:
             counted = one.counts.by_way()
             flows.append({"slots_bps": one.slots_bps, "capacity_bps": [mean], "again": np.nan, **counted})
@@ -169,29 +180,3 @@ def transfers(directory: Path, day: str, way: str) -> Tests:
 def percentiles(values: Sequence[float] | Floats | pl.Series, shares: Sequence[int], digits: int) -> str:
     """Percentiles of values as a cell of a table."""
     return ", ".join(f"{value:.{digits}f}" for value in np.percentile(values, shares))
-
-
-def put(of: Experiment, name: str, rows: Sequence[Sequence[str]], part: str | None = None) -> list[Path]:
-    """Writes a table as CSV and, of a full experiment, into docs/starlink.md between the marks of its name.
-
-    Args:
-        of: the experiment.
-        name: of the CSV file, and of the marks. A page that is not there is begun.
-        rows: the table, its heads first.
-        part: the text of the page; by default the table.
-
-    Returns:
-        The files.
-    """
-    file = of.tables / f"{name}.csv"
-    files.replace_text(file, files.csv_text(rows))
-    if of.quick:
-        return [file]
-    page = of.out / "starlink.md"
-    text = page.read_text(encoding="utf-8") if page.is_file() else ""
-    if f"<!-- {name} -->\n" not in text:
-        text += f"<!-- {name} -->\n<!-- end {name} -->\n"
-    heads, *body = rows
-    part = markdown([f"<{heads[0]}", *heads[1:]], body, spaced=True) if part is None else part
-    files.replace_text(page, replaced(text, name, part))
-    return [file, page]

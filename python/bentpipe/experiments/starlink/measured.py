@@ -58,21 +58,13 @@ WINDOW_S, QUIET = 5.0, 30
 
 @dataclass(frozen=True)
 class Counts:
-    """The retransmissions of a test, in the intervals of its report.
+    """The retransmissions of a test, in the intervals of its report."""
 
-    Attributes:
-        middles_s: middle of each interval.
-        delivered: payload bytes in each.
-        reported: retransmissions that the report has in each.
-        settled: those that happened in each; NaN at the end of a test, whose counts did not arrive.
-        total: those of the whole test, where the report has the sender's summary.
-    """
-
-    middles_s: Floats
-    delivered: Floats
-    reported: Floats
-    settled: Floats
-    total: int | None = None
+    middles_s: Floats  #: middle of each interval.
+    delivered: Floats  #: payload bytes in each.
+    reported: Floats  #: retransmissions that the report has in each.
+    settled: Floats  #: those that happened in each; NaN at the end of a test, whose counts did not arrive.
+    total: int | None = None  #: those of the whole test, where the report has the sender's summary.
 
     def again(self, way: str) -> float:
         """Retransmissions over segments delivered, where the test has counts; NaN if it has none."""
@@ -151,19 +143,12 @@ def through_buffer(resent_s: Floats, ends_s: Floats, delivered: Floats, buffer_b
 
 @dataclass(frozen=True)
 class Capacity:
-    """A measured UDP downlink.
+    """A measured UDP downlink."""
 
-    Attributes:
-        begin_s: when it began, Unix time.
-        frame: payload that came through in each slot.
-        ping: delays of the ping minutes later.
-        outages: the loss rate by the dish's outages in the minutes of the test.
-    """
-
-    begin_s: float
-    frame: pl.DataFrame
-    ping: pl.DataFrame
-    outages: pl.DataFrame
+    begin_s: float  #: when it began, Unix time.
+    frame: pl.DataFrame  #: payload that came through in each slot.
+    ping: pl.DataFrame  #: delays of the ping minutes later.
+    outages: pl.DataFrame  #: the loss rate by the dish's outages in the minutes of the test.
 
     @property
     def rtt_s(self) -> float:
@@ -178,17 +163,11 @@ class Capacity:
 
 @dataclass(frozen=True)
 class TcpTest:
-    """A measured TCP test.
+    """A measured TCP test."""
 
-    Attributes:
-        begin_s: when it began, Unix time.
-        slots_bps: goodput of each slot.
-        counts: its retransmissions.
-    """
-
-    begin_s: float
-    slots_bps: np.ndarray
-    counts: Counts
+    begin_s: float  #: when it began, Unix time.
+    slots_bps: np.ndarray  #: goodput of each slot.
+    counts: Counts  #: its retransmissions.
 
 
 def measured(
@@ -223,21 +202,13 @@ def outages(place: Path) -> list[dish.Outage]:
 
 
 class Signs(NamedTuple):
-    """Signs of the sender's algorithm in reports of nuttcp.
+    """Signs of the sender's algorithm in reports of nuttcp."""
 
-    Attributes:
-        tests: number of reports.
-        falls: how often the window is smaller than in the report before, without a retransmission since.
-        rises: how often it is larger.
-        least: how many tests report BBR's least window, `LEAST_KB`.
-        below: how many report a smaller window, as TCP without BBR has after a timeout.
-    """
-
-    tests: int
-    falls: int
-    rises: int
-    least: int
-    below: int
+    tests: int  #: number of reports.
+    falls: int  #: how often the window is smaller than in the report before, without a retransmission since.
+    rises: int  #: how often it is larger.
+    least: int  #: how many tests report BBR's least window, `LEAST_KB`.
+    below: int  #: how many report a smaller window, as TCP without BBR has after a timeout.
 
 
 def signs(directory: Path) -> dict[str, Signs]:

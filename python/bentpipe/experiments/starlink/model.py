@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,10 @@ import polars as pl
 
 import bentpipe as bp
 from bentpipe.controller import named_algorithm
-from bentpipe.experiments.experiment import case_of, over_seeds
+from bentpipe.experiments.experiment import case_of
+from bentpipe.experiments.rows import Rows
 from bentpipe.experiments.starlink import measured as data
-from bentpipe.experiments.starlink.experiment import (
-    OfStarlink,
-    Tests,
-    by_setting,
-    percentiles,
-    put,
-    transfers,
-)
+from bentpipe.experiments.starlink.experiment import OfStarlink, Tests, by_setting, percentiles, transfers
 from bentpipe.experiments.starlink.measured import MSS, SLOT_S, TEST_S, WAYS, Floats
 from bentpipe.experiments.starlink.statistics import STATISTICS, fit, of_day, split
 from bentpipe.sweeps.case import Case
@@ -29,37 +23,26 @@ from bentpipe.sweeps.kept import Row
 from bentpipe.timeline.drawn import PROFILES
 
 CAR = PROFILES["car-2024"]
+Part = tuple[str, list[list[str]], str]
 FAMILIES = {"D": (0.25, 1.0), "S": (2.5, 0.65)}
 """Both explanations of the measurement: buffer in BDP, and share of the rate."""
 
 
 @dataclass(frozen=True)
 class SenderSetting:
-    """A sender over the model, or one in each direction.
+    """A sender over the model, or one in each direction."""
 
-    Attributes:
-        cc: the algorithm.
-        family: one of `FAMILIES`; None on the uplink, whose buffer is that of the preset.
-        loss: loss events per packet; None for those of the preset.
-        loss_up: the same of the reverse direction.
-        window: receive window.
-        rate: median of the level, on the wire, bits per second; None for that of the profile.
-        preset: the scenario.
-        flows: some of its flows; empty for all.
-        length_s: of a run.
-        counted: "late" or "prompt": count its segments as those of a measured test.
-    """
-
-    cc: str
-    family: str | None = "D"
-    loss: float | None = None
-    loss_up: float | None = None
-    window: str | None = None
+    cc: str  #: the algorithm.
+    family: str | None = "D"  #: one of `FAMILIES`; None on the uplink, whose buffer is that of the preset.
+    loss: float | None = None  #: loss events per packet; None for those of the preset.
+    loss_up: float | None = None  #: the same of the reverse direction.
+    window: str | None = None  #: receive window.
+    #: median of the level, on the wire, bits per second; None for that of the profile.
     rate: float | None = None
-    preset: str = "starlink-down"
-    flows: Sequence[str] = ()
-    length_s: float = TEST_S
-    counted: str = ""
+    preset: str = "starlink-down"  #: the scenario.
+    flows: Sequence[str] = ()  #: some of its flows; empty for all.
+    length_s: float = TEST_S  #: of a run.
+    counted: str = ""  #: "late" or "prompt": count its segments as those of a measured test.
 
     def scenario(self, seed: int) -> bp.Scenario:
         """The scenario of a seed, with the segments and the least timeout of the measured senders."""
@@ -122,12 +105,11 @@ class Validation(OfStarlink):
                 found += replace(setting, rate=rate).cases(seeds, day=day, setting=name)
         return found
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
-        """Writes both tables."""
-        directory = self.given()
-        found = by_setting(cases, rows)
-        table = validated(directory, found, found["", "uplink"])
-        return [*put(self, "starlink_validate", table), *put(self, "starlink_fit", fit(directory))]
+    def parts(self, rows: Rows) -> Iterator[Part]:
+        """Both tables."""
+        directory, found = self.given(), by_setting(rows, "day", "setting")
+        yield "starlink_validate", validated(directory, found, found["", "uplink"]), ""
+        yield "starlink_fit", fit(directory), ""
 
 
 def validated(directory: Path, found: Mapping[tuple[Any, ...], Tests], up: Tests) -> list[list[str]]:
@@ -238,26 +220,23 @@ class StarlinkRace(OfStarlink):
             for case in setting.cases(self.seeds(RACES), algorithm=name, end=end)
         ]
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
-        """Writes the median goodput over what UDP gets."""
-        found = by_setting(cases, rows)
+    def parts(self, rows: Rows) -> Iterator[Part]:
+        """The median goodput over what UDP gets."""
+        found = by_setting(rows, "algorithm", "end")
         *ends, up = race_settings("")
         table = [["algorithm", *ends, "sent again, D, 2e-5", up]]
         for name in RACED:
             shares = [f"{100 * np.median(found[name, end].share):.0f}" for end in (*ends, up)]
             again = f"{100 * np.median(found[name, 'D, 2e-5'].again['sender']):.2f}"
             table.append([name, *shares[:-1], again, shares[-1]])
-        return put(self, "starlink_race", table)
+        yield "starlink_race", table, ""
 
 
 BOTH_TESTS = 12
 """Seeds of a download and an upload."""
 DIRECTIONS = ("down", "up")
 SENDERS = {name: RACED[name] for name in ("BBR", "BBRv3", "CUBIC", "CUBIC, HyStart")}
-LOSSES = {
-    "few": (CAR.loss_down.low, CAR.loss_up.low),
-    "many": (CAR.loss_down.high, CAR.loss_up.high),
-}
+LOSSES = {"few": (CAR.loss_down.low, CAR.loss_up.low), "many": (CAR.loss_down.high, CAR.loss_up.high)}
 """Loss events per packet at both ends of their ranges, downlink and uplink."""
 ENDS = {f"{family}, {few}": (family, *losses) for family in FAMILIES for few, losses in LOSSES.items()}
 """The ends of what the measurement leaves open: a family, and losses down and up."""
@@ -286,15 +265,12 @@ class Both(OfStarlink):
             ).cases(self.seeds(BOTH_TESTS), algorithm=name, end=end, ways=ways)
         ]
 
-    def write(self, cases: Sequence[Case], rows: Sequence[Row]) -> list[Path]:
-        """Writes both tables."""
-        found = over_seeds(cases, rows, list)
+    def parts(self, rows: Rows) -> Iterator[Part]:
+        """Both tables."""
+        found = {key: of.column("flows") for key, of in rows.groups("algorithm", "end", "ways").items()}
         files = [self.data / name for name in ("throughput.csv", "iperf.csv")] if self.data else []
-        seconds = distributions(found, [file for file in files if file.is_file()])
-        return [
-            *put(self, "starlink_both", in_both_directions(found)),
-            *put(self, "starlink_both_seconds", seconds),
-        ]
+        yield "starlink_both", in_both_directions(found), ""
+        yield "starlink_both_seconds", distributions(found, [file for file in files if file.is_file()]), ""
 
 
 Found = Mapping[tuple[Any, ...], Sequence[Row]]

@@ -11,20 +11,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bentpipe.experiments.starlink.measured import (
-    DAYS,
-    DISH,
-    SLOT_S,
-    TEST_S,
-    TO_WIRE,
-    Floats,
-    measured,
-    outages,
-)
+from bentpipe.experiments.starlink import measured as data
+from bentpipe.experiments.starlink.measured import Floats
 from bentpipe.timeline.drawn import PERIOD_S, PHASE_S, PROFILES, draw
 
 Item = TypeVar("Item")
-SLOTS = int(TEST_S / SLOT_S)
+SLOTS = int(data.TEST_S / data.SLOT_S)
 LEAST_SLOTS = 20
 """Half seconds that a period needs to count, of its 30."""
 MODEL_TESTS = 200
@@ -36,30 +28,21 @@ PING_S = 0.2
 
 @dataclass(frozen=True)
 class Day:
-    """What describes the capacity of a day, for each test, so that tests can be drawn again.
+    """What describes the capacity of a day, for each test, so that tests can be drawn again."""
 
-    Attributes:
-        slots: (tests, 240) payload of half seconds in bits per second.
-        phases: their middles in seconds after a full minute, modulo 15.
-        periods: the period of each.
-        clear: whether it is outside outages.
-        pings: round trips in seconds.
-        windows: of UDP and TCP tests, the outages' lengths in seconds.
-    """
-
-    slots: list[Floats]
-    phases: list[Floats]
-    periods: list[NDArray[np.int64]]
-    clear: list[NDArray[np.bool_]]
-    pings: list[Floats]
-    windows: list[Floats]
+    slots: list[Floats]  #: (tests, 240) payload of half seconds in bits per second.
+    phases: list[Floats]  #: their middles in seconds after a full minute, modulo 15.
+    periods: list[NDArray[np.int64]]  #: the period of each.
+    clear: list[NDArray[np.bool_]]  #: whether it is outside outages.
+    pings: list[Floats]  #: round trips in seconds.
+    windows: list[Floats]  #: of UDP and TCP tests, the outages' lengths in seconds.
 
 
 def of_day(directory: Path, day: str) -> Day:
     """The capacity of a day, from its UDP tests, pings and the dish's outages."""
-    capacities, transfers, _ = measured(directory, day)
-    dark = [one for one in outages(directory / DISH / day) if one.cause != "BOOTING"]
-    middle = (np.arange(SLOTS) + 0.5) * SLOT_S
+    capacities, transfers, _ = data.measured(directory, day)
+    dark = [one for one in data.outages(directory / data.DISH / day) if one.cause != "BOOTING"]
+    middle = (np.arange(SLOTS) + 0.5) * data.SLOT_S
     slots, phases, periods, clear = list[Floats](), list[Floats](), [], []
     for one in capacities:
         times, rates = one.frame["t_s"].to_numpy(), one.frame["rate_bps"].to_numpy()
@@ -72,9 +55,8 @@ def of_day(directory: Path, day: str) -> Day:
         phases.append(np.mod(now, PERIOD_S))
         periods.append(np.floor((now - PHASE_S) / PERIOD_S).astype(np.int64))
     begins = [*(one.begin_s for one in capacities), *(one.begin_s for one in transfers)]
-    windows = [
-        np.array([one.length_s for one in dark if begin <= one.begin_s < begin + TEST_S]) for begin in begins
-    ]
+    test = data.TEST_S
+    windows = [np.array([one.length_s for one in dark if 0 <= one.begin_s - at < test]) for at in begins]
     return Day(
         slots, phases, periods, clear, [2 * one.ping["delay_s"].to_numpy() for one in capacities], windows
     )
@@ -82,16 +64,16 @@ def of_day(directory: Path, day: str) -> Day:
 
 def drawn(tests: int) -> Day:
     """The same of the model: each test has a seed of its own."""
-    middle = (np.arange(SLOTS) + 0.5) * SLOT_S
+    middle = (np.arange(SLOTS) + 0.5) * data.SLOT_S
     slots, pings, windows = list[Floats](), [], []
     for seed in range(1, tests + 1):
-        found = draw({"generator": "starlink"}, seed, TEST_S)
+        found = draw({"generator": "starlink"}, seed, data.TEST_S)
         frame = found.line
         times = frame["t_s"].to_numpy()
-        rates = frame["rate_bps"].to_numpy() * frame["up"].to_numpy() / TO_WIRE
+        rates = frame["rate_bps"].to_numpy() * frame["up"].to_numpy() / data.TO_WIRE
         sent = np.append(0.0, np.cumsum(rates[:-1] * np.diff(times)))
-        ends = np.arange(SLOTS + 1) * SLOT_S
-        slots.append(np.diff(np.interp(ends, times, sent)) / SLOT_S)
+        ends = np.arange(SLOTS + 1) * data.SLOT_S
+        slots.append(np.diff(np.interp(ends, times, sent)) / data.SLOT_S)
         pings.append(2 * np.interp(np.arange(0, 30, PING_S), times, frame["delay_s"].to_numpy()))
         windows.append(np.array([end - begin for begin, end in found.outages]))
     phases = [np.mod(middle, PERIOD_S)] * tests
@@ -101,21 +83,13 @@ def drawn(tests: int) -> Day:
 
 @dataclass(frozen=True)
 class UdpLevels:
-    """The levels of a UDP test's periods, and its half seconds relative to these.
+    """The levels of a UDP test's periods, and its half seconds relative to these."""
 
-    Attributes:
-        levels: by period.
-        spreads: standard deviation of the course in each period.
-        course: of each half second.
-        even: the course over the standard deviation of its period.
-        phases: as of the day.
-    """
-
-    levels: dict[int, float]
-    spreads: dict[int, float]
-    course: Floats
-    even: Floats
-    phases: Floats
+    levels: dict[int, float]  #: by period.
+    spreads: dict[int, float]  #: standard deviation of the course in each period.
+    course: Floats  #: of each half second.
+    even: Floats  #: the course over the standard deviation of its period.
+    phases: Floats  #: as of the day.
 
 
 def split(day: Day) -> list[UdpLevels]:
@@ -156,7 +130,7 @@ def _half(tests: Split) -> float:
     seen = float(np.nanmean(both) / np.nanmean(np.concatenate([of.even**2 for of in tests])))
     found = seen
     for _ in range(20):  # a fixed point
-        lost = (1 + found) / (1 - found) / (PERIOD_S / SLOT_S)
+        lost = (1 + found) / (1 - found) / (PERIOD_S / data.SLOT_S)
         found = seen + lost * (1 - seen)
     return found
 
@@ -203,12 +177,12 @@ STATISTICS: dict[str, Callable[[Split], float]] = {
     "lack around the end of a period, s": _blackout,
 }
 LENGTHS: dict[str, Callable[[Sequence[Floats]], float]] = {
-    "time between outages, s": lambda tests: TEST_S * len(tests) / max(sum(map(len, tests)), 1),
+    "time between outages, s": lambda tests: data.TEST_S * len(tests) / max(sum(map(len, tests)), 1),
     "length of an outage, median, s": lambda tests: float(np.median(np.concatenate(tests))),
     "the same: standard deviation of the logarithm": lambda tests: float(
         np.std(np.log(np.concatenate(tests)))
     ),
-    "outages: share of time": lambda tests: float(np.concatenate(tests).sum() / (TEST_S * len(tests))),
+    "outages: share of time": lambda tests: float(np.concatenate(tests).sum() / (data.TEST_S * len(tests))),
 }
 PINGS: dict[str, Callable[[Sequence[Floats]], float]] = {
     **{f"rtt: p{share}, ms": partial(_rtt_ms, share=share) for share in (1, 10, 50, 90, 99)},
@@ -228,7 +202,7 @@ def interval(tests: Sequence[Item], of: Callable[[Sequence[Item]], float]) -> tu
 
 def fit(directory: Path) -> list[list[str]]:
     """A table: each statistic of each day, with its 95 % interval, and of the model."""
-    days = {day: of_day(directory, day) for day in DAYS}
+    days = {day: of_day(directory, day) for day in data.DAYS}
     made = drawn(MODEL_TESTS)
     rows = [["", *(f"{day[6:]} May" for day in days), "model"]]
     parts, whole = {day: split(of) for day, of in days.items()}, split(made)
