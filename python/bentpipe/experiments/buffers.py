@@ -15,7 +15,7 @@ from bentpipe import measures
 from bentpipe.experiments.table import Key, TableExperiment
 from bentpipe.models import KINDS
 from bentpipe.pages.markdown import markdown, rendered
-from bentpipe.plot.looks import UNDATED, on_page
+from bentpipe.plot.looks import LETTERS, PAGE, fixed, write
 from bentpipe.registry import find
 from bentpipe.sweeps.case import Case
 
@@ -103,7 +103,7 @@ class Buffers(TableExperiment[Buffered]):
 
     def draw(self, rows: Sequence[Buffered]) -> None:
         """Goodput and queueing delay over the buffer."""
-        with on_page():
+        with fixed(PAGE | LETTERS):
             figure = Figure(figsize=(8.6, 3.4), layout="constrained")
             labels = {"goodput": "goodput, % of the link", "queueing_ms": "queueing delay (p95), ms"}
             for axes, (of, label) in zip(figure.subplots(1, 2), labels.items(), strict=True):
@@ -117,7 +117,7 @@ class Buffers(TableExperiment[Buffered]):
             figure.axes[0].set_ylim(0)
             figure.axes[0].legend(frameon=False)
             figure.axes[1].set_yscale("log")
-            figure.savefig(self.out / "buffers.svg", metadata=UNDATED[".svg"])
+            write(figure, self.out / "buffers.svg")
 
 
 def means(rows: Sequence[Buffered], of: str) -> dict[str, dict[str, float]]:

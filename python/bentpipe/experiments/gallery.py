@@ -21,7 +21,7 @@ from bentpipe.experiments.table import line_colour
 from bentpipe.io import files
 from bentpipe.models import KINDS
 from bentpipe.pages.markdown import markdown, rendered, texts
-from bentpipe.plot.looks import UNDATED, on_page
+from bentpipe.plot import looks
 from bentpipe.registry import find
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
@@ -42,11 +42,10 @@ SLOT = 0.6
 # (S. Floyd, V. Jacobson: Traffic Phase Effects in Packet-Switched Gateways, 1991). Ten sizes do not.
 CROSS = [(0.41 + 0.02 * i, 1500 - 70 * i) for i in range(10)]
 
-LOOK = {
+LOOK = looks.PAGE | {
     "axes.linewidth": 0.6,
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 7.5,
-    "svg.fonttype": "none",
 }
 
 
@@ -131,7 +130,7 @@ class Gallery(Experiment):
         figures.mkdir(exist_ok=True)
         for old in figures.glob("*.svg"):
             old.unlink()
-        with on_page(LOOK):
+        with looks.fixed(LOOK):
             for cc, panels in found.items():
                 save(draw(find(cc), panels), figures / f"{cc}.svg")
         files.replace_text(self.out / "gallery.md", page(found))
@@ -268,9 +267,7 @@ def digest(panels: Sequence[Row]) -> str:
 
 def save(figure: Figure, target: Path) -> None:
     """Writes an SVG: the same bytes for the same figure, one decimal, no dates, no names of parts."""
-    figure.savefig(target, metadata=UNDATED[".svg"] | {"Creator": None})
-    text = target.read_text(encoding="utf-8")
-    text = re.sub(r"(\d+\.\d)\d+", r"\1", text)
+    text = re.sub(r"(\d+\.\d)\d+", r"\1", looks.encoded(figure, "svg").decode())
     text = re.sub(r' id="[a-z0-9.]+_[0-9]+"', "", text)
     text = re.sub(r" *\n(?=([LM] |z\n|\"/>))", "", text)
     target.write_text(re.sub(r"\n +", "\n", text), encoding="utf-8")

@@ -125,9 +125,9 @@ def draw(found: Sequence[Rest], file: Path) -> None:
     """A panel for each law: the band that it says, and the queue's mean and range."""
     from matplotlib.figure import Figure
 
-    from bentpipe.plot.looks import UNDATED, on_page
+    from bentpipe.plot.looks import PAGE, fixed, write
 
-    with on_page({"svg.fonttype": "none"}):
+    with fixed(PAGE):
         figure = Figure(figsize=(8.6, 2.3), layout="constrained", facecolor="white")
         axes = figure.subplots(1, len(LAWS), sharex=True)
         for ax, law in zip(axes, LAWS, strict=True):
@@ -159,7 +159,7 @@ def draw(found: Sequence[Rest], file: Path) -> None:
         figure.legend(
             labelled.values(), labelled.keys(), loc="outside upper center", ncols=3, frameon=False, fontsize=8
         )
-        figure.savefig(file, metadata=UNDATED[".svg"] | {"Creator": None})
+        write(figure, file)
 
 
 def main() -> int:

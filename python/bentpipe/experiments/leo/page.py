@@ -31,7 +31,7 @@ from bentpipe.experiments.table import Key, TableExperiment, line_colour, shown
 from bentpipe.io.files import read_rows
 from bentpipe.io.toml_tables import beside
 from bentpipe.pages.markdown import markdown, rendered, texts
-from bentpipe.plot.looks import UNDATED, on_page
+from bentpipe.plot import looks
 from bentpipe.registry import style as style_of
 from bentpipe.sweeps.case import Case
 
@@ -157,7 +157,7 @@ def _story(file: Path, path: MovingPath, traces: Mapping[str, Any]) -> None:
     top.set_ylim(0)
     top.set_xlim(0, path.duration_s)
     figure.legend(loc="outside upper center", ncols=5, frameon=False)
-    figure.savefig(file, metadata=UNDATED[".svg"])
+    looks.write(figure, file)
 
 
 def _until_end(path: MovingPath, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -193,7 +193,7 @@ def _dots(file: Path, found: Mapping[PAIR, list[LeoNumbers]]) -> None:
     axes[0].set_yticks(*zip(*rows, strict=True))
     axes[0].set_ylim(-2.2, len(entries) - 0.3)
     figure.supxlabel("goodput, % of what the path could carry; hollow: reset at handovers", fontsize=8)
-    figure.savefig(file, metadata=UNDATED[".svg"])
+    looks.write(figure, file)
 
 
 def _paths(file: Path, paths: Sequence[MovingPath]) -> None:
@@ -214,7 +214,7 @@ def _paths(file: Path, paths: Sequence[MovingPath]) -> None:
         ax.set_xlim(0, path.duration_s)
         if i >= columns:
             ax.set_xlabel("s")
-    figure.savefig(file, metadata=UNDATED[".svg"])
+    looks.write(figure, file)
 
 
 class Leo(TableExperiment[LeoNumbers]):
@@ -315,7 +315,7 @@ class Leo(TableExperiment[LeoNumbers]):
         with tempfile.TemporaryDirectory() as work:
             runs = [every[0].scenario(controller.named_algorithm(cc), 1, Path(work)) for cc in STORY]
             results = bp.run_many(runs)
-        with on_page():
+        with looks.fixed(looks.PAGE | looks.LETTERS):
             traces = {cc: result.trace for cc, result in zip(STORY, results, strict=True)}
             _story(self.out / "leo-handover.svg", every[0], traces)
             _dots(self.out / "leo-controllers.svg", _by(rows))

@@ -31,7 +31,7 @@ from bentpipe.experiments.satellite_2026.measure import (
 )
 from bentpipe.experiments.table import Key, TableExperiment, line_colour, shown
 from bentpipe.pages.markdown import markdown, rendered, texts
-from bentpipe.plot.looks import UNDATED, on_page
+from bentpipe.plot import looks
 from bentpipe.studies.claim import Claim
 from bentpipe.sweeps.case import Case
 
@@ -129,7 +129,7 @@ def _draw_start(file: Path, traces: Traces) -> None:
     figure.axes[0].set_ylabel("delivered, MB")
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
-    figure.savefig(file, metadata=UNDATED[".svg"])
+    looks.write(figure, file)
 
 
 def _draw_dots(
@@ -148,7 +148,7 @@ def _draw_dots(
         line[0].set_yticks(range(len(found)), [ALGORITHMS[cc] for cc in found])
         line[len(line) // 2].set_xlabel(about, x=0.5 if len(line) % 2 else 0.0)
         line[0].set_ylim(len(found) - 0.4, -0.6)
-    figure.savefig(file, metadata=UNDATED[".svg"])
+    looks.write(figure, file)
 
 
 def _dots(ax: Axes, rows: Sequence[SatelliteNumbers], found: Sequence[str], path: str, what: str) -> None:
@@ -234,7 +234,7 @@ class Satellite2026(TableExperiment[SatelliteNumbers]):
         """The three figures."""
         traces = _traces([cc for cc in STORY if exists(cc)])
         found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
-        with on_page():
+        with looks.fixed(looks.PAGE | looks.LETTERS):
             _draw_start(self.out / "satellite-2026-start.svg", traces)
             files = [("file_1_s", "1 MB, seconds"), ("file_100_s", "100 MB, seconds")]
             _draw_dots(self.out / "satellite-2026-files.svg", rows, found, files)
