@@ -171,7 +171,7 @@ web-firefox: web ## the tests of the page in a Firefox of Debian's packages, whi
 	firefox=$$(scripts/firefox.sh target/firefox) && BENTPIPE_FIREFOX=$$firefox $(BIN)/python -m pytest $(PAGE_TESTS)
 
 site: $(if $(WEB),web,setup) .venv/.docs .venv/.pictures ## the documentation as pages that are read without a server; runs the notebooks (out/site/index.html)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(SITE)
 	@echo "$(SITE)/index.html"
 
 # Those that git ignores, again if numbers or the look of figures have changed.
