@@ -62,7 +62,7 @@ def geo_window() -> None:
             line = {"color": known[name]["colour"], "lw": 1.2, "label": label}
             axes.plot(result.trace["t_s"], result.trace["cwnd"], **line)
         axes.axhline(BDP, color="0.6", lw=0.8, ls="--", zorder=0)
-        axes.set(xlabel="time in s", ylabel="cwnd in segments", xlim=(0, 120))
+        axes.set(xlabel="time, s", ylabel="cwnd, segments", xlim=(0, 120))
         axes.set_ylim(bottom=0)
         axes.text(121, BDP, "BDP", color="0.4", ha="left", va="center")
         figure.legend(frameon=False, ncols=len(shown), loc="outside upper center")

@@ -235,7 +235,7 @@ def draw(entry: Mapping[str, Any], panels: Sequence[Row]) -> Figure:
         if ax is not axes[0]:
             ax.tick_params(axis="y", left=False)
     axes[0].set_ylabel("segments", fontsize=7, labelpad=1)
-    axes[1].set_xlabel("time in s", fontsize=7, labelpad=1)
+    axes[1].set_xlabel("time, s", fontsize=7, labelpad=1)
     return figure
 
 

@@ -144,7 +144,7 @@ def _best(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
         most, said = _runs(pl.DataFrame(cells)["n"])
         same = "" if most == 1 else "; stripes: not told apart at 95 %"
         best = "best" if measure(value).better == "more" else "smallest"
-        note(fig, f"{best} {how.label.replace(' / ', ' in ')}; {said}{same}{failures(found)}")
+        note(fig, f"{best} {how.label}; {said}{same}{failures(found)}")
     fig.data = pl.DataFrame(cells)
     return fig
 

@@ -44,7 +44,7 @@ class Scaled:
     @property
     def label(self) -> str:
         """The name with the unit."""
-        return f"{self.name} / {self.unit}" if self.unit else self.name
+        return f"{self.name}, {self.unit}" if self.unit else self.name
 
 
 def scaled(column: str, values: pl.Series) -> Scaled:

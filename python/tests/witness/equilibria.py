@@ -150,7 +150,7 @@ def draw(found: Sequence[Rest], file: Path) -> None:
             ax.set_xlim(-0.5, len(RTTS) - 0.5)
             ax.set_ylim(0, 1.35 * max(law.high, *(rest.most for rest in mine)))
             ax.set_title(law.label.replace(", ", ",\n"), fontsize=8)
-        figure.supxlabel("round-trip time in ms", fontsize=8)
+        figure.supxlabel("round-trip time, ms", fontsize=8)
         figure.supylabel("packets waiting", fontsize=8)
         labelled: dict[str, Any] = {}
         for ax in axes:
