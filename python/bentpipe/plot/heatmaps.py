@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
 from bentpipe import _core
-from bentpipe.measures import column_named, measure
+from bentpipe.measures import Scaled, column_named, measure
 from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing, blank, note
 from bentpipe.plot.looks import size, styled, text
@@ -193,8 +193,8 @@ def _cells(axes: Axes, found: Many, across: str, up: str, xs: list[Any], ys: lis
     axes.tick_params(length=0)
 
 
-def _named(value: Any, how: words.Scaled) -> str:
-    return how.shown(value) if isinstance(value, int | float) else text(str(value))
+def _named(value: Any, how: Scaled) -> str:
+    return words.shown(how, value) if isinstance(value, int | float) else text(str(value))
 
 
 def _write(axes: Axes, grid: Any, norm: Any, many_panels: int) -> None:
