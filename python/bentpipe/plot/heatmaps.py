@@ -16,11 +16,12 @@ from bentpipe.measures import Scaled, column_named, measure
 from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing, blank, note
 from bentpipe.plot.looks import size, styled, text
-from bentpipe.plot.many import SERIES, Many, ManyGiven, many, rest
+from bentpipe.plot.many import SERIES, Many, many, rest
 from bentpipe.plot.measures import measured, per_run, runs, summary
 from bentpipe.plot.over_key import failures, known_key
 from bentpipe.plot.panels import grid_of
 from bentpipe.stats import groups
+from bentpipe.sweeps.stored import ManyGiven
 
 _WRITTEN = 12
 """Cells of a map that is wider or higher have no numbers in them."""

@@ -19,10 +19,11 @@ from bentpipe.measures import Scaled, column_named, measure, sums_of_lives
 from bentpipe.plot import words
 from bentpipe.plot.drawing import GREY, Drawing, legend, legend_columns, note
 from bentpipe.plot.looks import size, styled, text
-from bentpipe.plot.many import SERIES, Many, ManyGiven, column_of, many
+from bentpipe.plot.many import SERIES, Many, column_of, many
 from bentpipe.plot.measures import measured, per_run, runs_behind, several, steady_rate, summary
 from bentpipe.plot.panels import Panel, letters, logarithmic, panels
 from bentpipe.registry import chooses, unknown
+from bentpipe.sweeps.stored import ManyGiven
 
 BANDS = 6
 """More lines than these have bars instead of bands."""
