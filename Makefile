@@ -170,9 +170,16 @@ web-bits: setup ## the comparison of bits alone, without a browser
 web-firefox: web ## the tests of the page in a Firefox of Debian's packages, which is unpacked into target/firefox
 	firefox=$$(scripts/firefox.sh target/firefox) && BENTPIPE_FIREFOX=$$firefox $(BIN)/python -m pytest $(PAGE_TESTS)
 
-site: $(if $(WEB),web,setup) .venv/.docs ## the documentation as pages that are read without a server; runs the notebooks (out/site/index.html)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
+site: $(if $(WEB),web,setup) .venv/.docs .venv/.pictures ## the documentation as pages that are read without a server; runs the notebooks (out/site/index.html)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(SITE)
 	@echo "$(SITE)/index.html"
+
+# Those that git ignores, again if numbers or the look of figures have changed.
+PICTURES := $(shell sed -n 's|^/\(docs/.*\)|\1|p' .gitignore)
+.venv/.pictures: .gitignore docs/gallery.md docs/plots.md docs/leo.csv docs/satellite-2026.csv \
+		docs/linux-truth/curves.csv docs/validation/equilibria.csv $(wildcard python/bentpipe/plot/*.py) | setup
+	$(BIN)/python scripts/docs.py --pictures
+	@touch $@
 
 buffers: setup ## docs/buffers.md: the runs that docs/buffers.csv lacks, and the figure
 	$(BIN)/bentpipe study run buffers --full --out docs
@@ -275,7 +282,7 @@ release: .venv/.made ## all that a release needs, checked and made, and the comm
 	$(BIN)/python scripts/release.py --files $(DIST)
 
 clean: ## remove what was built, .venv and out included
-	rm -rf .venv out target $$(find python -name __pycache__ -o -name '_core*.so')
+	rm -rf .venv out target $(PICTURES) $$(find python -name __pycache__ -o -name '_core*.so')
 
 system:
 	@scripts/system.sh

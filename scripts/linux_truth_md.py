@@ -15,7 +15,6 @@ those of traffic that pauses from linux_truth_paused.py; the words around them a
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +29,7 @@ from md import DOCS
 
 from bentpipe.io.files import DIGITS, read_rows, stored_rows, write_rows
 from bentpipe.pages.markdown import markdown
-from bentpipe.plot.looks import UNDATED, on_page
+from bentpipe.plot import looks
 from bentpipe.truth import comparison
 from bentpipe.truth.cell import BUFFERS_BDP, LINKS, PACKET_ERRORS, PRESETS, Sender, of_dict
 from bentpipe.truth.comparison import CURVE, GOODPUT, LABELS, RTT, Errors, link_of, signed, verdict
@@ -42,7 +41,6 @@ PAGE = DOCS / "linux-truth.md"
 CELLS = DOCS / "linux-truth" / "cells.csv"
 CURVES = DOCS / "linux-truth" / "curves.csv"
 ERRORS_FIGURE = DOCS / "linux-truth" / "errors.svg"
-CURVES_FIGURE = DOCS / "linux-truth" / "curves.svg"
 
 Row = dict[str, Any]
 
@@ -249,14 +247,7 @@ def parts(rows: Sequence[Row]) -> dict[str, str]:
     }
 
 
-def _svg(figure: Figure) -> str:
-    """A figure as SVG, the same bits for the same numbers."""
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata=UNDATED[".svg"] | {"Creator": None})
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
-
-
-def draw_curves(points: Sequence[Row]) -> str:
+def draw_curves(points: Sequence[Row]) -> Figure:
     """Windows of the simulation and of the kernel over each other."""
     names = list(dict.fromkeys(point["row"] for point in points))
     figure = Figure(figsize=(7, 1.9 * len(names)), layout="constrained")
@@ -272,7 +263,7 @@ def draw_curves(points: Sequence[Row]) -> str:
         axis.margins(x=0.01)
     figure.legend(*axes[0].get_legend_handles_labels(), frameon=False, ncols=2, loc="outside upper center")
     axes[-1].set_xlabel("time, s")
-    return _svg(figure)
+    return figure
 
 
 def _title(key: str) -> str:
@@ -283,7 +274,7 @@ def _title(key: str) -> str:
     return key
 
 
-def draw_errors(table: Sequence[Row]) -> str:
+def draw_errors(table: Sequence[Row]) -> Figure:
     """Errors over cells: a point for each link, a column for each sender."""
     senders = list(dict.fromkeys(row["sender"] for row in table))
     colours = {20: "#009e73", 100: "#0072b2", 500: "#d55e00"}
@@ -301,16 +292,21 @@ def draw_errors(table: Sequence[Row]) -> str:
     figure.legend(*axes[0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside upper center")
     axes[1].set_xticks(range(len(senders)), senders, rotation=60, ha="right")
     axes[1].set_xlim(-0.6, len(senders) - 0.4)
-    return _svg(figure)
+    return figure
+
+
+def draw(folder: Path) -> None:
+    """Draws the windows into a folder."""
+    with looks.fixed(looks.PAGE):
+        looks.write(draw_curves(read_rows(CURVES)), folder / "curves.svg")
 
 
 def pages() -> dict[Path, str]:
     """The files that follow from the stored numbers."""
     rows = read_rows(CELLS)
-    with on_page({"svg.fonttype": "none"}):
-        errors, curves = draw_errors(comparison.table(rows)), draw_curves(read_rows(CURVES))
-    filled = md.filled(PAGE, parts(rows) | linux_truth_paused.parts())
-    return {**filled, ERRORS_FIGURE: errors, CURVES_FIGURE: curves}
+    with looks.fixed(looks.PAGE):
+        errors = looks.encoded(draw_errors(comparison.table(rows)), "svg").decode()
+    return {**md.filled(PAGE, parts(rows) | linux_truth_paused.parts()), ERRORS_FIGURE: errors}
 
 
 def stale() -> list[str]:

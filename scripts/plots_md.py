@@ -1,8 +1,8 @@
-"""Draws the figures of docs/plots.md: every verb of `bentpipe plot` with its picture, by its own commands.
+"""The figures of docs/plots.md: every verb of `bentpipe plot` with its picture, by its own commands.
 
 The page is written by hand. Its commands are run as they are printed, in an empty folder with the scenarios
-of the page, and a mark below each figure has a fingerprint of its numbers. `python scripts/plots_md.py DIR`
-draws the figures as pictures, to look at.
+of the page, and a mark below each figure has a fingerprint of its numbers. `make site` draws them, and
+`python scripts/plots_md.py DIR` draws them as pictures, to look at.
 """
 
 import hashlib
@@ -20,7 +20,6 @@ import polars as pl
 from md import DOCS
 
 PAGE = DOCS / "plots.md"
-FIGURES = DOCS / "plots"
 DIGITS = 6
 
 
@@ -42,7 +41,8 @@ def figure_file(commands: Sequence[str]) -> str:
 
 
 def draw_all(place: Path) -> None:
-    """Runs every command of the page in a folder."""
+    """Runs every command of the page in a folder, which is made."""
+    place.mkdir(exist_ok=True)
     for name, text in scenarios().items():
         (place / name).write_text(text, encoding="utf-8")
     for figure, commands in figures().items():
@@ -83,25 +83,15 @@ def drawn() -> Iterator[Path]:
 
 def stale() -> list[str]:
     """The parts of the page that do not agree with new runs, one line each."""
-    wrong = []
     with drawn() as place:
-        if PAGE.read_text(encoding="utf-8") != page(place):
-            wrong.append("docs/plots.md does not agree with the runs")
-    known = set(map(figure_file, figures().values()))
-    there = {file.name for file in FIGURES.glob("*")}
-    wrong += [f"docs/plots/{name} is missing" for name in sorted(known - there)]
-    return wrong + [f"docs/plots/{name} is of no verb" for name in sorted(there - known)]
+        same = PAGE.read_text(encoding="utf-8") == page(place)
+    return [] if same else ["docs/plots.md does not agree with the runs"]
 
 
 def write() -> None:
-    """Writes the numbers of the page, and its figures."""
-    FIGURES.mkdir(exist_ok=True)
-    for old in FIGURES.glob("*"):
-        old.unlink()
+    """Writes the numbers of the page."""
     with drawn() as place:
         PAGE.write_text(page(place), encoding="utf-8")
-        for file in map(figure_file, figures().values()):
-            (FIGURES / file).write_bytes((place / file).read_bytes())
 
 
 def pictures(place: Path, folder: Path) -> None:

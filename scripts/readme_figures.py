@@ -10,7 +10,7 @@ from md import DOCS
 import bentpipe as bp
 from bentpipe.comparison import run_comparison
 from bentpipe.document.spans import LinkSpec
-from bentpipe.plot.looks import UNDATED, on_page
+from bentpipe.plot.looks import PAGE, fixed, write
 
 SHOWN = ("star", "hswa", "cubic", "reno")
 BDP = 10e6 * 0.5 / 8 / 1500
@@ -53,7 +53,7 @@ def geo_window() -> None:
             for name in shown
         ]
     )
-    with on_page({"svg.fonttype": "none", "font.size": 9}):
+    with fixed(PAGE | {"font.size": 9}):
         figure = Figure(figsize=(7.6, 3.2), layout="constrained")
         axes = figure.subplots()
         for name, result in zip(shown, results, strict=True):
@@ -62,11 +62,11 @@ def geo_window() -> None:
             line = {"color": known[name]["colour"], "lw": 1.2, "label": label}
             axes.plot(result.trace["t_s"], result.trace["cwnd"], **line)
         axes.axhline(BDP, color="0.6", lw=0.8, ls="--", zorder=0)
-        axes.set(xlabel="time in s", ylabel="cwnd in segments", xlim=(0, 120))
+        axes.set(xlabel="time, s", ylabel="cwnd, segments", xlim=(0, 120))
         axes.set_ylim(bottom=0)
         axes.text(121, BDP, "BDP", color="0.4", ha="left", va="center")
         figure.legend(frameon=False, ncols=len(shown), loc="outside upper center")
-        figure.savefig(DOCS / "geo-window.svg", metadata=UNDATED[".svg"])
+        write(figure, DOCS / "geo-window.svg")
 
 
 if __name__ == "__main__":

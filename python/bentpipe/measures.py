@@ -246,6 +246,56 @@ def in_unit(column: str, most: float) -> tuple[str, str, float]:
     return stem, "BDP" if suffix == "bdp" else suffix, 1.0
 
 
+@dataclass(frozen=True)
+class Scaled:
+    """A key or a measure of many runs, in the unit in which axes and tables show it.
+
+    Attributes:
+        column: its name, with the SI unit at the end.
+        words: the quantity, as axes and headings call it.
+        unit: empty for pure numbers, and for values that are none.
+        factor: from the column to that unit.
+        log: whether positive values span more than a factor of `LOG_FROM`.
+        values: its values in the order of an axis: numbers in the unit, or others as they came.
+    """
+
+    column: str
+    words: str
+    unit: str
+    factor: float
+    log: bool
+    values: Sequence[Any]
+
+    @property
+    def key(self) -> str:
+        """The column without its unit, as a scenario calls a key."""
+        return in_unit(self.column, 0.0)[0] if self.numeric else self.column
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is a number."""
+        return not self.values or isinstance(self.values[0], float)
+
+    @property
+    def label(self) -> str:
+        """The quantity with its unit."""
+        return f"{self.words}, {self.unit}" if self.unit else self.words
+
+
+def scaled(column: str, values: pl.Series) -> Scaled:
+    """A key or a measure in a unit that suits its values."""
+    import polars as pl
+
+    known = values.drop_nulls()
+    if not known.dtype.is_numeric() or not known.len():
+        return Scaled(column, key_words(column), "", 1.0, False, known.unique(maintain_order=True).to_list())
+    low, high = (float(str(end)) for end in (known.min(), known.max()))
+    stem, unit, factor = in_unit(column, high)
+    words = MEASURES[column].words if column in MEASURES else key_words(stem)
+    each = (known.cast(pl.Float64).unique().sort() * factor).to_list()
+    return Scaled(column, words, unit, factor, low > 0 and high / low > LOG_FROM, each)
+
+
 #: Beginnings of the names of columns in which less is better, for columns that the table lacks.
 _LESS = ("queue", "rtt", "completion", "dropped", "retransmitted")
 

@@ -34,7 +34,10 @@ def anchors(path: Path) -> frozenset[str]:
     return frozenset(names | set(re.findall(r'<a (?:id|name)="([^"]+)"', prose(path))))
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_every_link_leads_somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But to pictures that `make site` draws; mkdocs finds a link to one that is not drawn."""
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    docs = import_module("docs")
     wrong, links = [], 0
     for path in PAGES:
         for target in re.findall(r"\]\(([^)\s]+)\)", prose(path)):
@@ -43,6 +46,8 @@ def test_every_link_leads_somewhere() -> None:
             links += 1
             file, _, name = target.partition("#")
             place = (path.parent / file).resolve() if file else path
+            if file and docs.is_picture(place):
+                continue
             if not place.exists():
                 wrong.append(f"{path.relative_to(ROOT)}: {target}: no such file")
             elif name and name not in anchors(place):

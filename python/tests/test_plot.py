@@ -25,7 +25,7 @@ def test_one_line_per_flow_in_the_registrys_colours(traced, kind):
     assert [line.get_color() for line in lines] == [style(c)["colour"] for c in ("reno", "reno", "star")]
     assert lines[0].get_linestyle() != lines[1].get_linestyle()
     assert all(len(line.get_xdata()) > 10 for line in lines)
-    assert axes.get_xlabel() == "time / s" and "/" in axes.get_ylabel()
+    assert axes.get_xlabel() == "time, s" and ", " in axes.get_ylabel()
     assert figure.get_size_inches()[0] == pytest.approx(3.5)
 
 
@@ -88,7 +88,7 @@ def test_a_sequence_plot_shows_the_window_in_its_unit(segments):
     lines = {line.get_label(): line for line in axes.lines}
     room = lines["receive window"].get_ydata() - lines["acknowledged"].get_ydata()
     assert set(room) == {30.0}
-    assert axes.get_xlim() == (5, 10) and axes.get_ylabel() == "sequence number / segments"
+    assert axes.get_xlim() == (5, 10) and axes.get_ylabel() == "sequence number, segments"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.measures import REPORTED
-from bentpipe.reports.measures import Sample, leads, means, sample
+from bentpipe.reports.curves import axis
+from bentpipe.reports.measures import Sample, leads, means, sample, valued
 from bentpipe.reports.time import thinned
 from bentpipe.reports.writing import build, latex
 from bentpipe.sweeps.plan import Plan
@@ -178,11 +179,10 @@ def test_a_report_named_tex_is_the_table(swept, cli, tmp_path) -> None:
 def test_values_of_several_decades_with_zero_stand_at_equal_distances() -> None:
     rows = [row for delay in (0.0, 1e-5, 1e-3) for row in runs("cubic", delay, [1, 2])]
     (parameter,) = sample(stored(rows)).parameters
-    assert parameter.spaced and parameter.axis().names == ["0", "0.01", "1"]
+    assert axis(parameter).names == ["0", "0.01", "1"]
     (steady,) = sample(stored([row for d in (0.1, 0.2) for row in runs("cubic", d, [1])])).parameters
-    assert (
-        not steady.spaced and not steady.axis().log and steady.phrase(100.0) == "one-way delay of a: 100 ms"
-    )
+    assert not axis(steady).names and not axis(steady).log
+    assert steady.words == "one-way delay of a" and valued(steady, {steady.column: 100.0}) == "100 ms"
 
 
 def test_a_thinned_curve_keeps_its_highs_and_lows() -> None:

@@ -146,12 +146,12 @@ def test_the_figure_has_a_panel_for_each_quantity_with_its_unit():
     whole = whole.with_columns(loss_rate=0.01)
     figure = bp.timeline.draw(whole)
     assert [axes.get_ylabel() for axes in figure.axes] == [
-        "rate / Mbit/s",
-        "2 \u00d7 delay / ms",
-        "loss / %",
+        "rate, Mbit/s",
+        "2 \u00d7 delay, ms",
+        "loss, %",
         "up",
     ]
-    assert figure.axes[-1].get_xlabel() == "time / s"
+    assert figure.axes[-1].get_xlabel() == "time, s"
     assert figure.axes[0].get_title(loc="right").startswith("| 1 handover ")
     delays = figure.axes[1].lines[0]
     # From 9 s on the path is dark, and nothing is drawn; before that it held its 25 ms of 5 s.
@@ -178,7 +178,7 @@ def test_an_interval_outside_is_refused():
 def test_long_time_lines_are_drawn_in_minutes_or_hours():
     for factor, unit in ((1.0, "s"), (100.0, "min"), (1000.0, "h")):
         figure = bp.timeline.draw(bp.timeline.stretch(RATE, time=factor))
-        assert figure.axes[-1].get_xlabel() == f"time / {unit}"
+        assert figure.axes[-1].get_xlabel() == f"time, {unit}"
 
 
 # --- the verbs

@@ -6,6 +6,7 @@ There README.md is above them, with the sources, and a list needs no empty line 
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 import tempfile
@@ -67,6 +68,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Makes the navigation from docs/README.md."""
+    # --quiet hides warnings as well, and then --strict does not count them.
+    logging.getLogger("mkdocs").setLevel(logging.WARNING)
     config.nav = navigation((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
     return config
 
@@ -137,7 +140,7 @@ def lowered(text: str) -> str:
     text = re.sub(r"\]\(examples/([\w-]+)\.ipynb\)", r"](notebooks/\1.md)", text)
     for name, target in COPIED.items():
         text = text.replace(f"]({name}", f"]({target}")
-    return text
+    return re.sub(r"\[([\w.-]+)\]\(\1\)", r"`\1`", text)  # a file that is no page
 
 
 def inside(text: str) -> str:

@@ -164,6 +164,8 @@ def _figure(advice: Advice) -> bytes:
     """Goodput over queueing delay, and the loss of a CUBIC flow over goodput: a PNG."""
     from matplotlib.figure import Figure
 
+    from bentpipe.plot.looks import encoded
+
     figure = Figure(figsize=(9.0, 3.1), layout="constrained")
     left, right = figure.subplots(1, 2)
     for row in advice.final_rows():
@@ -190,6 +192,4 @@ def _figure(advice: Advice) -> bytes:
         axes.spines[["top", "right"]].set_visible(False)
         axes.locator_params(axis="x", nbins=4)  # values that hardly differ have long labels
         axes.grid(visible=True, linewidth=0.3)
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=220)
-    return picture.getvalue()
+    return encoded(figure, "png", 220)

@@ -56,14 +56,14 @@ def figure(
             alone = {} if len(queues) > 1 else {"color": "0.3", "linestyle": "-"}
             bottom.plot(rows["t_s"], rows["queue_packets"], drawstyle="steps-post", **(style | alone))
         for axes, label in (
-            (top, "goodput / Mbit/s"),
-            (middle, "window / segments"),
-            (bottom, "queue / packets"),
+            (top, "goodput, Mbit/s"),
+            (middle, "window, segments"),
+            (bottom, "queue, packets"),
         ):
             for begin, stop in outages(scenario, end):
                 axes.axvspan(begin, stop, color=_DOWN, linewidth=0, zorder=0)
             axes.set(ylabel=label, ylim=(0, None), xmargin=0)
-        bottom.set_xlabel("time / s")
+        bottom.set_xlabel("time, s")
         fig.align_ylabels()
         fig.legend(*top.get_legend_handles_labels(), loc="outside upper center", ncols=2)
         away = "; red: no path" if outages(scenario, end) else ""

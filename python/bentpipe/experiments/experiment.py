@@ -91,16 +91,16 @@ class Experiment(ABC):
 
         A full experiment has a page and figures, too.
         """
-        from bentpipe.plot.looks import UNDATED, on_page
+        from bentpipe.plot import looks
 
         ordered = sorted(rows, key=lambda row: [row[key] for key in KEYS])
         write_rows(self.table, [{name: row[name] for name in (*KEYS, *self.columns)} for row in ordered])
         if self.quick:
             return [self.table]
         self.write_page()
-        with on_page():
+        with looks.fixed(looks.PAGE | looks.LETTERS):
             for name, figure in self.views(self.read()):
-                figure.savefig(self.out / name, metadata=UNDATED[".svg"])
+                looks.write(figure, self.out / name)
         return [self.table, self.page]
 
     def write_page(self) -> None:

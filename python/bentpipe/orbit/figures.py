@@ -163,7 +163,7 @@ def _rtt(axes: Axes, frame: pl.DataFrame) -> None:
     axes.plot(np.insert(time, cut, time[cut]) / per, np.insert(values, cut, np.nan), **line)
     alone = reachable & (changes | ~np.roll(reachable, 1)) & (np.roll(changes, -1) | ~np.roll(reachable, -1))
     axes.plot(time[alone] / per, values[alone], ".", color="0.15", markersize=2, rasterized=many)
-    axes.set(xlabel=f"time / {unit}", ylabel="round-trip time / ms", xmargin=0)
+    axes.set(xlabel=f"time, {unit}", ylabel="round-trip time, ms", xmargin=0)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from errno import EISDIR
 from functools import cache
 from importlib.resources import files
-from io import BytesIO
 from itertools import groupby
 from operator import itemgetter
 from os import strerror
@@ -391,13 +390,10 @@ def _uri(kind: str, content: bytes) -> str:
 
 
 def _svg(fig: MplFigure) -> bytes:
-    """The figure without a date, so that equal figures give equal pages."""
-    import matplotlib as mpl
+    from bentpipe.plot import looks
 
-    into = BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "bentpipe", "svg.fonttype": "path"}):
-        fig.savefig(into, format="svg", metadata={"Date": None})
-    return into.getvalue()
+    with looks.fixed(looks.LETTERS):
+        return looks.encoded(fig, "svg")
 
 
 def for_dark(svg: bytes) -> bytes:

@@ -13,11 +13,12 @@ from bentpipe.measures import column_named
 from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing, sparse
 from bentpipe.plot.looks import styled
-from bentpipe.plot.many import SERIES, Many, ManyGiven, many
+from bentpipe.plot.many import SERIES, Many, many
 from bentpipe.plot.measures import available, per_run, queueing
 from bentpipe.plot.over_key import failures, finish
 from bentpipe.plot.panels import logarithmic, panels
 from bentpipe.registry import unknown
+from bentpipe.sweeps.stored import ManyGiven
 
 TRACED = ("rtt_s", "srtt_s", "cwnd", "in_flight")
 """Columns of a trace that can be drawn."""

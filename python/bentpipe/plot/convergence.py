@@ -87,7 +87,7 @@ def convergence(given: Given, *, window_s: float | None = None, within: float = 
         below.plot(index["t_s"], index["jain"], color=grey(0.2), linewidth=0.9)
         half(below, "Jain's index")
         below.set_ylim(0, 1.05)
-        below.set_xlabel("time / s")
+        below.set_xlabel("time, s")
         legend(fig, axes)
         said = [
             f"{name}: no lasting fair share" if time is None else f"{name}: fair share from {time:.3g} s on"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from bentpipe import _core
-from bentpipe.io.files import FIGURES, Kind, check_kind, replace, replace_frame
+from bentpipe.io.files import FIGURES, Kind, check_kind, replace_frame
 from bentpipe.plot import looks
 
 GREY: dict[str, Any] = {"color": "0.4", "linewidth": 0.6, "linestyle": (0, (6, 3))}
@@ -40,11 +39,10 @@ class Drawing(Figure):
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         """The picture for a notebook, at twice the pixels of its place."""
-        picture = io.BytesIO()
         with looks.styled():
-            self.savefig(picture, format="png", dpi=2 * _NOTEBOOK_DPI)
+            picture = looks.encoded(self, "png", 2 * _NOTEBOOK_DPI)
         width, height = (round(inches * _NOTEBOOK_DPI) for inches in self.get_size_inches())
-        return picture.getvalue(), {"width": width, "height": height}
+        return picture, {"width": width, "height": height}
 
 
 def blank(width: float | None = None, height: float | None = None) -> Drawing:
@@ -87,9 +85,8 @@ def save(fig: Figure, path: str | Path, *, data: bool | str | Path = False) -> P
         if table.width == 0:
             raise _core.ScenarioError(f"{target}: this figure has no table of numbers; write it without data")
         check_numbers(numbers)
-    kind = target.suffix.removeprefix(".")
     with looks.styled():
-        replace(target, lambda work: fig.savefig(work, format=kind, metadata=looks.UNDATED[target.suffix]))
+        looks.write(fig, target)
     if numbers is not None:
         replace_frame(numbers, table.select(pl.lit(target.stem).alias("figure"), pl.all().exclude("figure")))
     return target

@@ -12,15 +12,16 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
 from bentpipe import _core
-from bentpipe.measures import column_named, measure
+from bentpipe.measures import Scaled, column_named, measure
 from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing, blank, note
 from bentpipe.plot.looks import size, styled, text
-from bentpipe.plot.many import SERIES, Many, ManyGiven, many, rest
+from bentpipe.plot.many import SERIES, Many, many, rest
 from bentpipe.plot.measures import measured, per_run, runs, summary
 from bentpipe.plot.over_key import failures, known_key
 from bentpipe.plot.panels import grid_of
 from bentpipe.stats import groups
+from bentpipe.sweeps.stored import ManyGiven
 
 _WRITTEN = 12
 """Cells of a map that is wider or higher have no numbers in them."""
@@ -144,7 +145,7 @@ def _best(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
         most, said = _runs(pl.DataFrame(cells)["n"])
         same = "" if most == 1 else "; stripes: not told apart at 95 %"
         best = "best" if measure(value).better == "more" else "smallest"
-        note(fig, f"{best} {how.label.replace(' / ', ' in ')}; {said}{same}{failures(found)}")
+        note(fig, f"{best} {how.label}; {said}{same}{failures(found)}")
     fig.data = pl.DataFrame(cells)
     return fig
 
@@ -193,8 +194,8 @@ def _cells(axes: Axes, found: Many, across: str, up: str, xs: list[Any], ys: lis
     axes.tick_params(length=0)
 
 
-def _named(value: Any, how: words.Scaled) -> str:
-    return how.shown(value) if isinstance(value, int | float) else text(str(value))
+def _named(value: Any, how: Scaled) -> str:
+    return words.shown(how, value) if isinstance(value, int | float) else text(str(value))
 
 
 def _write(axes: Axes, grid: Any, norm: Any, many_panels: int) -> None:

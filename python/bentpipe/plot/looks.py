@@ -1,18 +1,22 @@
-"""The look of every figure: sizes, type, and one colour and marker for each algorithm."""
+"""The look of every figure: settings, sizes, one colour and marker for each algorithm; and its file."""
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import matplotlib as mpl
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
 
 from bentpipe import _core, terminal, units
+from bentpipe.io.files import replace
 from bentpipe.registry import apart, style
 
 WIDTH = 3.5
@@ -44,8 +48,32 @@ RC: dict[str, Any] = {
 }
 """Matplotlib settings of every figure here, in the type of a two-column paper. They give way to those that a
 user has changed in `matplotlib.rcParams`."""
-UNDATED: Mapping[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
-"""Metadata of the file of a figure by its ending: equal figures give equal files."""
+LETTERS: dict[str, Any] = {"svg.fonttype": "path", "svg.hashsalt": "bentpipe"}
+"""Settings of an SVG file that looks the same where its fonts are missing."""
+PAGE: dict[str, Any] = {
+    key: RC[key]
+    for key in ("axes.spines.right", "axes.spines.top", "font.size", "svg.fonttype", "svg.hashsalt")
+}
+"""Settings of the figures of the documentation."""
+STUDY: dict[str, Any] = {
+    **RC,
+    **LETTERS,
+    "axes.axisbelow": True,
+    "figure.dpi": 100,
+    "font.sans-serif": ["Liberation Sans", "Arial", "Helvetica", "DejaVu Sans"],
+    "grid.alpha": 1.0,
+    "grid.color": "#e3e3e3",
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 7.5,
+    "lines.markersize": 6,
+    "ps.fonttype": 3,  # matplotlib chooses the characters of fonts in PDF by it, too
+    "xtick.labelsize": 7.5,
+    "xtick.major.width": 0.6,
+    "ytick.labelsize": 7.5,
+    "ytick.major.width": 0.6,
+}
+"""Settings of the figures of studies."""
+_UNDATED: Mapping[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
 DASHES = ("-", "--", ":", "-.")
 """Dashes of flows of one algorithm, by turns."""
 
@@ -109,23 +137,45 @@ def styled() -> Iterator[None]:
     outer = _own.get()
     now, usual = cast(Any, mpl.rcParams), cast(Any, mpl.rcParamsDefault)
     own = {key: now[key] for key in RC if now[key] != usual[key]} if outer is None else outer
-    scale = size().type
-    larger = ("size", "width")
-    rc = {key: value * scale if key.endswith(larger) else value for key, value in RC.items()}
     token = _own.set(own)
     try:
-        with mpl.rc_context(cast(Any, rc | own)):
+        with mpl.rc_context(cast(Any, _larger(RC) | own)):
             yield
     finally:
         _own.reset(token)
 
 
 @contextmanager
-def on_page(settings: Mapping[str, Any] | None = None) -> Iterator[None]:
-    """The look of figures of the documentation: matplotlib's own but for a few of `RC`, and `settings`."""
-    ours = {key: RC[key] for key in ("axes.spines.right", "axes.spines.top", "font.size", "svg.hashsalt")}
-    with mpl.rc_context(cast(Any, {**ours, "svg.fonttype": "path", **(settings or {})})):
+def fixed(settings: Mapping[str, Any], *groups: str) -> Iterator[None]:
+    """Settings to which a user's give way (`PAGE`, `STUDY`); `groups` ("axes.") at the size of now."""
+    with mpl.rc_context(cast(Any, _larger(settings, groups))):
         yield
+
+
+def _larger(settings: Mapping[str, Any], groups: tuple[str, ...] = ("",)) -> dict[str, Any]:
+    """Settings, those of groups for the type of now."""
+    scale = size().type
+    grows = {key for key in settings if key.startswith(groups) and key.endswith(("size", "width"))}
+    return {key: value * scale if key in grows else value for key, value in settings.items()}
+
+
+def encoded(figure: Figure, kind: str, dpi: float | str = "figure") -> bytes:
+    """A figure as the content of a file of this kind: svg, pdf or png, in the settings of now.
+
+    No dates are written, so that equal figures give equal files.
+    """
+    content = io.BytesIO()
+    figure.savefig(content, format=kind, dpi=cast(Any, dpi), metadata=_UNDATED[kind])
+    return content.getvalue()
+
+
+def write(figure: Figure, path: Path) -> None:
+    """Writes a figure as its ending says (`encoded`). The file appears complete or not at all.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    replace(path, lambda work: work.write_bytes(encoded(figure, path.suffix.removeprefix("."))))
 
 
 def look(cc: str, label: str | None = None, nth: int = 0) -> dict[str, Any]:

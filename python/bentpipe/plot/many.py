@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -15,18 +14,9 @@ from bentpipe import _core, measures
 from bentpipe.plot.looks import Turns
 from bentpipe.plot.words import named, valued
 from bentpipe.registry import chooses, unknown
-from bentpipe.result import Result
-from bentpipe.sweeps.engine import Runs
 from bentpipe.sweeps.flows import CLASH, chosen, controlled, counted
-from bentpipe.sweeps.stored import Stored, read
+from bentpipe.sweeps.stored import ManyGiven, Stored, tables
 from bentpipe.sweeps.vary import quantity
-
-ManyGiven = Runs | Stored | pl.DataFrame | Result | str | Path | Sequence["Result | str | Path"]
-"""A sweep's directory, its runs or its flows as a frame; or results, or the directories that hold them.
-
-A frame has a row per flow and run, as `Runs.flows` and `DIR/flows/*.parquet` have it: the columns before
-`run` are the keys.
-"""
 
 SERIES = "algorithm"
 """The column of `Many.flows` that names the line of a flow."""
@@ -128,7 +118,7 @@ def many(given: ManyGiven, *, by: str | None = None, where: Mapping[str, Any] | 
     Raises:
         ScenarioError: it is none of these, has no runs, or there is no such key or value.
     """
-    read = _read(given)
+    read = _read(tables(given))
     if "seed" in (where or {}):
         read = replace(read, keys=[*read.keys, "seed"])
     if not read.flows.height:
@@ -168,70 +158,13 @@ def rest(found: Many, used: Sequence[str | None]) -> list[str]:
     return left
 
 
-def _read(given: Any) -> Many:
-    if isinstance(given, pl.DataFrame):
-        return _made(given, pl.DataFrame(), pl.DataFrame(), 0)
-    if isinstance(given, Runs):
-        return _made(given.flows, given.links, given.traces, given.failed.height, given.transfers)
-    if isinstance(given, Stored):
-        return _of_stored(given)
-    if isinstance(given, Result):
-        return _of_results([given])
-    if isinstance(given, str | Path):
-        return _of_places([Path(given)])
-    if isinstance(given, Sequence) and given:
-        if all(isinstance(one, Result) for one in given):
-            return _of_results(list(given))
-        if all(isinstance(one, str | Path) for one in given):
-            return _of_places([Path(one) for one in given])
-    raise _core.ScenarioError(
-        "a figure of many runs is drawn of a sweep (its directory, its runs or its flows as a polars frame) "
-        f"or of results, not of {type(given).__name__}"
-    )
-
-
-def _of_places(places: list[Path]) -> Many:
-    if all((place / "run.json").is_file() for place in places):
-        return _of_results([Result.load(place) for place in places], [place.name for place in places])
-    return _of_stored(read(places))
-
-
-def _of_stored(stored: Stored) -> Many:
-    made = _made(stored.flows, stored.links, stored.traces, stored.failed.height, stored.transfers)
+def _read(stored: Stored) -> Many:
+    flows, failed = stored.flows, stored.failed.height
     planned = sum(int(part.get("runs", 0)) for part in stored.parts)
-    there = stored.failed.height + (stored.flows["run"].n_unique() if stored.flows.height else 0)
-    return replace(made, missing=max(0, planned - there))
-
-
-def _of_results(results: list[Result], places: list[str] | None = None) -> Many:
-    """Results are distinguished by their algorithm; or with by="directory" by their directories."""
-
-    def table(name: str) -> pl.DataFrame:
-        parts = []
-        for run, result in enumerate(results):
-            frame = getattr(result, name)
-            if frame.height:
-                texts = [column for column, kind in frame.schema.items() if isinstance(kind, pl.Enum)]
-                own = pl.lit(run, dtype=pl.UInt64).alias("run")
-                seed = pl.lit(result.json["seed"], dtype=pl.UInt64).alias("seed")
-                where = [pl.lit(places[run]).alias("directory")] if places else []
-                frame = frame.select(own, seed, pl.all(), *where)
-                parts.append(frame.with_columns(pl.col(texts).cast(pl.String)))
-        return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
-
-    return _made(table("flows"), table("links"), table("trace"), 0, table("transfers"))
-
-
-def _made(
-    flows: pl.DataFrame,
-    links: pl.DataFrame,
-    traces: pl.DataFrame,
-    failed: int,
-    transfers: pl.DataFrame | None = None,
-) -> Many:
-    transfers = pl.DataFrame() if transfers is None else transfers
+    there = failed + (flows["run"].n_unique() if "run" in flows.columns else 0)
+    more: dict[str, Any] = {"missing": max(0, planned - there), "transfers": stored.transfers}
     if not flows.height:
-        return Many(flows, links, traces, [], None, failed)
+        return Many(flows, stored.links, stored.traces, [], None, failed, **more)
     if not {"run", "goodput_bps"} <= set(flows.columns):
         raise _core.ScenarioError(
             "the frame is not the flows of a sweep: it needs the columns run and goodput_bps, "
@@ -239,9 +172,9 @@ def _made(
         )
     if "seed" not in flows.columns:
         flows = flows.with_columns(seed=pl.lit(1, dtype=pl.UInt64))
-    keys = [key for key in flows.columns[: flows.columns.index("run")] if key != "seed"]
+    keys = [key for key in stored.keys if key != "seed" and not (stored.apart and key == "directory")]
     flows, keys = counted(flows, keys)
-    return Many(flows, links, traces, keys, None, failed, transfers=transfers)
+    return Many(flows, stored.links, stored.traces, keys, None, failed, **more)
 
 
 def _kept(read: Many, key: str, value: Any) -> Many:

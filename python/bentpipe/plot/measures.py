@@ -15,7 +15,7 @@ import polars as pl
 
 from bentpipe import _core, measures
 from bentpipe.plot.many import SERIES, Many
-from bentpipe.plot.words import Scaled, scaled
+from bentpipe.plot.words import scaled
 from bentpipe.registry import chooses, unknown
 
 DERIVED = (
@@ -103,13 +103,13 @@ def several(found: Many, measure: str) -> None:
         )
 
 
-def measured(found: Many, measure: str, values: pl.Series) -> Scaled:
+def measured(found: Many, measure: str, values: pl.Series) -> measures.Scaled:
     """The axis of a measure. Where a line has several flows in a run, its name says what of them it is."""
     known = scaled(measure, values)
     if measure in _of_links(found) or not found.several:
         return known
-    own = replace(measures.measure(measure), words=known.name)
-    return replace(known, name=measures.of_several(own).words)
+    own = replace(measures.measure(measure), words=known.words)
+    return replace(known, words=measures.of_several(own).words)
 
 
 def summary(rows: pl.DataFrame, heads: Sequence[str], measure: str, found: Many) -> pl.DataFrame:

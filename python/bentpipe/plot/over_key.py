@@ -15,14 +15,15 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from bentpipe import _core
-from bentpipe.measures import column_named, measure, sums_of_lives
+from bentpipe.measures import Scaled, column_named, measure, sums_of_lives
 from bentpipe.plot import words
 from bentpipe.plot.drawing import GREY, Drawing, legend, legend_columns, note
 from bentpipe.plot.looks import size, styled, text
-from bentpipe.plot.many import SERIES, Many, ManyGiven, column_of, many
+from bentpipe.plot.many import SERIES, Many, column_of, many
 from bentpipe.plot.measures import measured, per_run, runs_behind, several, steady_rate, summary
 from bentpipe.plot.panels import Panel, letters, logarithmic, panels
 from bentpipe.registry import chooses, unknown
+from bentpipe.sweeps.stored import ManyGiven
 
 BANDS = 6
 """More lines than these have bars instead of bands."""
@@ -134,7 +135,7 @@ def lines(
         if y == "completion_s" and across.log:
             up = replace(up, log=True)
         for panel in drawn:
-            ordered = panel.rows if across.names else panel.rows.sort(x)
+            ordered = panel.rows.sort(x) if across.numeric else panel.rows
             points = summary(ordered, [x, SERIES], y, found)
             _draw(panel, points, found, x, across, up)
             if least is not None:
@@ -328,17 +329,15 @@ def failures(found: Many) -> str:
     return words + (f"; runs of the sweep that are not there yet: {found.missing:,}" if found.missing else "")
 
 
-def _draw(
-    panel: Panel, points: pl.DataFrame, found: Many, x: str, across: words.Scaled, up: words.Scaled
-) -> None:
+def _draw(panel: Panel, points: pl.DataFrame, found: Many, x: str, across: Scaled, up: Scaled) -> None:
     for name, look in found.looks.items():
         part = points.filter(pl.col(SERIES) == name)
         if not part.height:
             continue
-        at, mean = across.places(part[x]), part["mean"] * up.factor
+        at, mean = words.places(across, part[x]), part["mean"] * up.factor
         panel.axes.plot(at, mean, **look)
         sure = part.filter(pl.col("low").is_not_null())
-        at, low, high = across.places(sure[x]), sure["low"] * up.factor, sure["high"] * up.factor
+        at, low, high = words.places(across, sure[x]), sure["low"] * up.factor, sure["high"] * up.factor
         if not sure.height:
             continue
         if len(found.looks) <= BANDS and sure.height > 1:
@@ -347,13 +346,14 @@ def _draw(
             panel.axes.vlines(at, low, high, color=look["color"], linewidth=0.7 * size().type)
 
 
-def _scale(axes: Axes, across: words.Scaled, up: words.Scaled, y: str, values: pl.Series) -> None:
+def _scale(axes: Axes, across: Scaled, up: Scaled, y: str, values: pl.Series) -> None:
     if across.log:
-        logarithmic(axes.xaxis, across.places(values.drop_nulls().unique()).to_list())
+        logarithmic(axes.xaxis, across.values)
     elif values.dtype.is_integer() and across.factor == 1:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if across.names:
-        axes.set_xticks(range(len(across.names)), [text(words.named(str(name))) for name in across.names])
+    if not across.numeric:
+        names = [text(words.named(str(name))) for name in across.values]
+        axes.set_xticks(range(len(names)), names)
     if up.log and measure(y).better == "less":
         logarithmic(axes.yaxis)
         return

@@ -32,8 +32,8 @@ from bentpipe.result import Result
 
 COLUMNS = {
     "retransmitted_packets": ("segments sent again", 1.0),
-    "in_flight": ("in flight / segments", 1.0),
-    "srtt_s": ("smoothed round-trip time / ms", 1e3),
+    "in_flight": ("in flight, segments", 1.0),
+    "srtt_s": ("smoothed round-trip time, ms", 1e3),
 }
 """Columns of the trace that may take the place of the window: the name of the axis, and a factor."""
 CAPACITIES = 4
@@ -86,7 +86,7 @@ def cwnd(
         for at, words in _held(first):
             level(axes, at, words)
         both = "in_flight_segments" in data.columns
-        _finish(fig, axes, "cwnd, in flight / segments" if both else "congestion window / segments")
+        _finish(fig, axes, "cwnd and data in flight, segments" if both else "congestion window, segments")
         axes.set_ylim(bottom=0)
         note(fig, about(runs, found))
     fig.data = data
@@ -135,7 +135,7 @@ def goodput(given: Given, *, window_s: float | None = None) -> Drawing:
         wholes = [] if _crowded(found) else _wholes(runs, _window(runs, window_s))
         paths = _capacities(axes, runs, found)
         draw(axes, [*wholes, *found], scale=1e-6)
-        _finish(fig, axes, "goodput / Mbit/s")
+        _finish(fig, axes, "goodput, Mbit/s")
         top = _top([*wholes, *found]) / 1e6
         most = max(path.rate_bps for path in paths) / 1e6
         # Many small flows are not pressed to the ground.
@@ -179,7 +179,7 @@ def rtt(given: Given) -> Drawing:
             if least is not None:
                 axes.fill_between([0, _end(found)], [least * 1e3] * 2, color="0.88", linewidth=0, zorder=0)
         draw(axes, shown, scale=1e3)
-        _finish(fig, axes, "round-trip time / ms")
+        _finish(fig, axes, "round-trip time, ms")
         axes.set_ylim(bottom=0)
         words = [about(runs, found), enveloped, "grey: the round trip without queues"]
         note(fig, "; ".join(filter(None, words)))
@@ -220,7 +220,7 @@ def queue(given: Given, *, link: str | None = None) -> Drawing:
         limit = buffer_packets(first, wanted, path.packet or 1500)
         if limit is not None:
             level(axes, limit, "limit")
-        _finish(fig, axes, f"queue of {wanted.removesuffix('/forward')} / packets")
+        _finish(fig, axes, f"queue of {wanted.removesuffix('/forward')}, packets")
         axes.set_ylim(bottom=0)
         note(fig, about(runs, []) + "; ticks below: packets dropped")
     fig.data = pl.concat(parts)
@@ -283,9 +283,9 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
         trips, enveloped = envelopes(trips)
         draw(below, trips, scale=1e3)
         parts.append(table(trips, "rtt_s").rename(_BANDS, strict=False).drop("flow"))
-        half(above, "goodput / Mbit/s")
-        half(below, "RTT / ms")
-        below.set_xlabel("time / s")
+        half(above, "goodput, Mbit/s")
+        half(below, "RTT, ms")
+        below.set_xlabel("time, s")
         legend(fig, above)
         surface = "grey: the capacity of the path, and below its round trip without queues"
         handed = any(path.over["handovers"].max() for path in paths)
@@ -473,7 +473,7 @@ def about(runs: dict[str, Result], found: list[TimeCurve]) -> str:
 def _finish(fig: Drawing, axes: Axes, label: str) -> None:
     """Markers, legend and names of the axes of a panel over time."""
     sparse(axes)
-    axes.set_xlabel("time / s")
+    axes.set_xlabel("time, s")
     axes.set_ylabel(label)
     axes.margins(x=0)
     legend(fig, axes)

@@ -10,9 +10,10 @@ import polars as pl
 
 from bentpipe.analysis.response import aimd_window
 from bentpipe.plot.drawing import GREY, Drawing
-from bentpipe.plot.many import ManyGiven, many
+from bentpipe.plot.many import many
 from bentpipe.plot.over_key import LOSS, axis_key, lines
 from bentpipe.plot.panels import logarithmic
+from bentpipe.sweeps.stored import ManyGiven
 
 
 def response(

@@ -71,8 +71,8 @@ def sequence(
         }
         _sequence(axes, parts)
         _strip(strip, parts)
-        strip.set_xlabel("time / s")
-        axes.set_ylabel(f"sequence number / {unit}")
+        strip.set_xlabel("time, s")
+        axes.set_ylabel(f"sequence number, {unit}")
         axes.set_title(text(name), loc="left")
         axes.margins(x=0.01)
         axes.yaxis.set_major_formatter(EngFormatter())

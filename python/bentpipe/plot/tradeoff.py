@@ -14,10 +14,11 @@ from matplotlib.patches import Ellipse, Polygon
 from bentpipe.measures import measure
 from bentpipe.plot.drawing import Drawing
 from bentpipe.plot.looks import grey, size, styled
-from bentpipe.plot.many import SERIES, ManyGiven, many
+from bentpipe.plot.many import SERIES, many
 from bentpipe.plot.measures import measured, per_run, runs, steady_rate
 from bentpipe.plot.over_key import failures, finish
 from bentpipe.plot.panels import logarithmic, panels
+from bentpipe.sweeps.stored import ManyGiven
 
 LEAST = 3
 """Fewer runs than these have no ellipse."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from bentpipe.measures import LOG_FROM, MEASURES, in_unit, key_words, measure
+from bentpipe import measures
+from bentpipe.measures import Scaled
 from bentpipe.plot.looks import text
 from bentpipe.registry import chooses, style
 from bentpipe.units import short
@@ -18,58 +20,37 @@ from bentpipe.units import short
 _SMALL = 0.01
 
 
-@dataclass(frozen=True)
-class Scaled:
-    """A quantity on an axis: its name, its unit (empty for pure numbers), and the factor for the values.
-
-    Values that are not numbers have `names`, and positions 0, 1, 2 and so on.
-    """
-
-    name: str
-    unit: str
-    factor: float
-    log: bool
-    names: tuple[Any, ...] = ()
-
-    def places(self, values: pl.Series) -> pl.Series:
-        """The positions of values on the axis."""
-        if not self.names:
-            return values * self.factor
-        return pl.Series([self.names.index(value) for value in values], dtype=pl.Float64)
-
-    def shown(self, value: float) -> str:
-        """A value in this unit."""
-        return short(value * self.factor, powers_below=_SMALL)
-
-    @property
-    def label(self) -> str:
-        """The name with the unit."""
-        return f"{self.name} / {self.unit}" if self.unit else self.name
-
-
 def scaled(column: str, values: pl.Series) -> Scaled:
-    """The axis of a column; a logarithmic axis where it spans more than a factor of `LOG_FROM`.
+    """The axis of a column, which is logarithmic also where the values of a key are geometric.
 
     Args:
         column: a key or a measure, with its SI unit at the end.
         values: all that are drawn.
     """
-    known = values.drop_nulls()
-    if not known.dtype.is_numeric() or not known.len():
-        return Scaled(_name(column), "", 1.0, log=False, names=tuple(known.unique(maintain_order=True)))
-    low, high = (float(str(end)) for end in (known.min(), known.max()))
-    log = low > 0 and high / low > LOG_FROM and measure(column).most is None
-    log = log or ("." in column and low > 0 and _geometric(known))
-    _, unit, factor = in_unit(column, high)
-    return Scaled(_name(column), unit, factor, log)
+    known = measures.scaled(column, values)
+    log = known.log and measures.measure(column).most is None
+    log = log or ("." in column and known.numeric and _geometric(known.values))
+    return replace(known, words=text(known.words), log=log)
+
+
+def places(how: Scaled, values: pl.Series) -> pl.Series:
+    """The positions of values on an axis: 0, 1, 2 and so on of those that are no numbers."""
+    if how.numeric:
+        return values * how.factor
+    return pl.Series([how.values.index(value) for value in values], dtype=pl.Float64)
+
+
+def shown(how: Scaled, value: float) -> str:
+    """A value in the unit of an axis."""
+    return short(value * how.factor, powers_below=_SMALL)
 
 
 def valued(key: str, value: Any) -> str:
     """A key and a value of it in words: "one-way delay of sat: 25 ms"."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return text(named(str(value))) if chooses(key) else f"{_name(key)}: {text(str(value))}"
     how = scaled(key, pl.Series([value]))
-    return f"{how.name}: {how.shown(value)} {how.unit}".rstrip()
+    if how.numeric and value is not None:
+        return f"{how.words}: {shown(how, value)} {how.unit}".rstrip()
+    return text(named(str(value))) if chooses(key) else f"{how.words}: {text(str(value))}"
 
 
 def named(algorithm: str) -> str:
@@ -80,16 +61,9 @@ def named(algorithm: str) -> str:
     return style(first.rpartition(":")[2])["label"] + space + rest
 
 
-def _geometric(values: pl.Series) -> bool:
+def _geometric(values: Sequence[float]) -> bool:
     """Whether the ratios of neighbours are more alike than their distances."""
-    known = np.unique(values.cast(pl.Float64).to_numpy())
-    if len(known) < 4:
+    if len(values) < 4 or values[0] <= 0:
         return False
-    ratios, distances = np.diff(np.log(known)), np.diff(known)
+    ratios, distances = np.diff(np.log(values)), np.diff(values)
     return bool(ratios.std() / ratios.mean() < distances.std() / distances.mean())
-
-
-def _name(column: str) -> str:
-    if column in MEASURES:
-        return MEASURES[column].words
-    return text(key_words(in_unit(column, 0.0)[0]))

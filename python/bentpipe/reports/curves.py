@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from bentpipe import registry
-from bentpipe.measures import MeasureRow
+from bentpipe.measures import LOG_FROM, MeasureRow, Scaled
 from bentpipe.pages import Axis, Curve, Page
-from bentpipe.reports.measures import Means, Parameter, Sample, at_points, means
+from bentpipe.reports.measures import Means, Sample, at_points, means, said, valued
 
 #: Most points of the chart of all runs, and the number up to which each point names its run.
 POINTS, NOTED = 100_000, 20_000
@@ -30,7 +30,7 @@ def looks(found: Sample, algorithm: str) -> dict[str, Any]:
     return {"marker": registry.style(own)["marker"], "colour": colour if algorithm == same[0] else ""}
 
 
-def against(page: Page, found: Sample, parameter: Parameter) -> None:
+def against(page: Page, found: Sample, parameter: Scaled) -> None:
     """Each measure against a parameter: the mean over the others, and at each choice of the others."""
     others = [p for p in found.parameters if p is not parameter]
     page.section(f"By {parameter.words}")
@@ -38,7 +38,7 @@ def against(page: Page, found: Sample, parameter: Parameter) -> None:
     for measure in found.measures:
         mean_over = {
             value: means(found, measure, part)
-            for value, part in _by(found.rows, parameter.key, parameter.values)
+            for value, part in _by(found.rows, parameter.column, parameter.values)
         }
         whole, counts = _curves(found, parameter, measure, mean_over)
         if not whole:
@@ -54,7 +54,7 @@ def against(page: Page, found: Sample, parameter: Parameter) -> None:
                     drawn[name] = curves
         page.chart(
             drawn,
-            x=parameter.axis(),
+            x=axis(parameter),
             y=_upright(measure),
             alt=f"{measure.label} against {parameter.label}, one curve for each algorithm",
             title=f"{measure.title} against {parameter.words}.",
@@ -93,21 +93,39 @@ def _upright(measure: MeasureRow) -> Axis:
     return Axis(measure.label, least=None if index else 0.0, most=1.0 if index else None)
 
 
-def _choices(
-    found: Sample, parameter: Parameter, others: Sequence[Parameter]
-) -> dict[str, dict[float | str, int]]:
+def spaced(parameter: Scaled) -> bool:
+    """Whether its values are equally spaced. Words are, and 0 beside values of several decades."""
+    if not parameter.numeric:
+        return True
+    first, *rest = parameter.values
+    return first == 0 and len(rest) > 1 and rest[-1] > LOG_FROM * rest[0]
+
+
+def axis(parameter: Scaled) -> Axis:
+    """Its axis: logarithmic where three values or more span a wide range."""
+    if spaced(parameter):
+        return _named_axis(parameter)
+    return Axis(parameter.label, log=parameter.log and len(parameter.values) > 2)
+
+
+def _named_axis(parameter: Scaled) -> Axis:
+    """Its values as categories."""
+    return Axis(parameter.label, names=list(map(said, parameter.values)))
+
+
+def _choices(found: Sample, parameter: Scaled, others: Sequence[Scaled]) -> dict[str, dict[float | str, int]]:
     """Each combination of the others in words, with the points at the values of the parameter."""
     made: dict[str, dict[float | str, int]] = {}
     for row in (
-        found.rows.unique("point").sort([p.key for p in others]).iter_rows(named=True) if others else []
+        found.rows.unique("point").sort([p.column for p in others]).iter_rows(named=True) if others else []
     ):
-        name = ", ".join(f"{p.said(row[p.key])} {p.unit}".rstrip() for p in others)
-        made.setdefault(name, {})[row[parameter.key]] = row["point"]
+        name = ", ".join(valued(p, row) for p in others)
+        made.setdefault(name, {})[row[parameter.column]] = row["point"]
     return made
 
 
 def _curves(
-    found: Sample, parameter: Parameter, measure: MeasureRow, at: Mapping[float | str, Means]
+    found: Sample, parameter: Scaled, measure: MeasureRow, at: Mapping[float | str, Means]
 ) -> tuple[list[Curve], set[tuple[int, bool]]]:
     """A curve for each algorithm, the number of runs behind its points, and whether they are alike."""
     drawn, counts = [], set()
@@ -119,7 +137,7 @@ def _curves(
                 continue
             shift = 0.0 if parameter.numeric else 0.5 * (nth + 0.5) / len(found.algorithms) - 0.25
             got = measure.interval(values)
-            x.append(place + shift if parameter.spaced else float(value))
+            x.append(place + shift if spaced(parameter) else float(value))
             centre.append(got.centre)
             low.append(got.low)
             high.append(got.high)
@@ -152,7 +170,7 @@ def maps(page: Page, found: Sample) -> None:
         return
     grouped = (
         found.rows.filter(pl.col(measure.name).is_finite())
-        .group_by("algorithm", across.key, up.key)
+        .group_by("algorithm", across.column, up.column)
         .agg(pl.col(measure.name).mean().alias("value"))
     )
     page.section(f"{measure.title} by {across.words} and {up.words}")
@@ -162,8 +180,8 @@ def maps(page: Page, found: Sample) -> None:
         there = {(a, b): value for _, a, b, value in rows.iter_rows()}
         page.heat_map(
             [[there.get((a, b), float("nan")) for a in across.values] for b in up.values],
-            x=across.named_axis(),
-            y=up.named_axis(),
+            x=_named_axis(across),
+            y=_named_axis(up),
             quantity=measure.label,
             alt=f"{measure.words} of {algorithm} over {across.label} and {up.label}",
             title=f"{measure.title} of {algorithm}.",
@@ -225,7 +243,8 @@ def every_run(page: Page, found: Sample) -> None:
 
 
 def _said(found: Sample, row: dict[str, Any]) -> str:
-    return ", ".join([*(p.phrase(row[p.key]) for p in found.parameters), f"seed {row['seed']}"])
+    each = (f"{p.words}: {valued(p, row)}" for p in found.parameters)
+    return ", ".join([*each, f"seed {row['seed']}"])
 
 
 def _by(rows: pl.DataFrame, column: str, order: Sequence[Any]) -> Iterator[tuple[Any, pl.DataFrame]]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
 from bentpipe import measures, registry, stats
 from bentpipe._core import ScenarioError
-from bentpipe.measures import LOG_FROM, REPORTED, MeasureRow
-from bentpipe.pages import Axis
+from bentpipe.measures import REPORTED, MeasureRow, Scaled
 from bentpipe.sweeps.flows import chosen, controlled, counted
 from bentpipe.sweeps.stored import Stored
 from bentpipe.units import short
@@ -24,63 +24,6 @@ USUAL = ("goodput", "rtt_p95", "loss", "completion", "jain")
 
 #: Most combinations for which the leaders of each are determined.
 POINTS = 2000
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A key with several values: `link.a.delay_s` is shown as "one-way delay of a, ms"."""
-
-    key: str
-    #: The key of the scenario, without a unit, for "What was run".
-    name: str
-    unit: str
-    factor: float
-    #: In the order of an axis; of a number, multiplied by `factor`.
-    values: Sequence[float | str]
-
-    @property
-    def label(self) -> str:
-        """The words with the unit."""
-        return f"{self.words}, {self.unit}" if self.unit else self.words
-
-    @property
-    def words(self) -> str:
-        """The key in words."""
-        return measures.key_words(self.name)
-
-    @property
-    def numeric(self) -> bool:
-        """Whether it is a number."""
-        return not isinstance(self.values[0], str)
-
-    @property
-    def spaced(self) -> bool:
-        """Whether its values are equally spaced. Words are, and 0 beside values of several decades."""
-        if not self.numeric:
-            return True
-        numbers = [float(value) for value in self.values]
-        return numbers[0] == 0 and len(numbers) > 2 and numbers[-1] > LOG_FROM * numbers[1]
-
-    def axis(self) -> Axis:
-        """Its axis: logarithmic where the values span more than a factor of `LOG_FROM`."""
-        if self.spaced:
-            return self.named_axis()
-        numbers = [float(value) for value in self.values]
-        wide = numbers[0] > 0 and len(numbers) > 2 and numbers[-1] > LOG_FROM * numbers[0]
-        return Axis(self.label, log=wide)
-
-    def named_axis(self) -> Axis:
-        """Its values as categories, for a heat map."""
-        return Axis(self.label, names=[self.said(value) for value in self.values])
-
-    def phrase(self, value: float | str) -> str:
-        """Key, value and unit in words: "one-way delay of a: 250 ms"."""
-        return f"{self.words}: {self.said(value)} {self.unit}".rstrip()
-
-    @staticmethod
-    def said(value: float | str) -> str:
-        """A value in words."""
-        return value if isinstance(value, str) else short(value)
 
 
 @dataclass(frozen=True)
@@ -97,7 +40,7 @@ class Sample:
     algorithms: Sequence[str]
     #: The id of each algorithm in the registry, which gives its colour.
     ids: dict[str, str]
-    parameters: Sequence[Parameter]
+    parameters: Sequence[Scaled]
     measures: Sequence[MeasureRow]
     #: Those that are beside another in the same runs: they are shown, and not ranked.
     rivals: frozenset[str] = frozenset()
@@ -132,10 +75,10 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
     parameters = [
         found for key in stored.keys if key not in choosing and (found := _parameter(flows, key)) is not None
     ]
-    keys = [p.key for p in parameters]
+    keys = [p.column for p in parameters]
     scaled = flows.with_columns(
-        *(pl.col(p.key) * p.factor for p in parameters if p.numeric),
-        *(pl.col(p.key).cast(pl.String).fill_null("-") for p in parameters if not p.numeric),
+        *(pl.col(p.column) * p.factor for p in parameters if p.numeric),
+        *(pl.col(p.column).cast(pl.String).fill_null("-") for p in parameters if not p.numeric),
     )
     rows = scaled.group_by("algorithm", "run", "seed", *keys, maintain_order=True).agg(
         (value * shown.factor).alias(name)
@@ -307,13 +250,21 @@ def _finite(rows: pl.DataFrame, name: str) -> bool:
     return bool(rows[name].is_finite().any())
 
 
-def _parameter(flows: pl.DataFrame, key: str) -> Parameter | None:
-    """The key as a parameter, if it has several values."""
+def _parameter(flows: pl.DataFrame, key: str) -> Scaled | None:
+    """The key as a parameter, if it has several values. A number that some runs lack is a word."""
     column = flows[key]
-    values = column.unique().drop_nulls()
     if column.n_unique() < 2:
         return None
     if not column.dtype.is_numeric() or column.null_count():
-        return Parameter(key, key, "", 1.0, list(dict.fromkeys(column.cast(pl.String).fill_null("-"))))
-    name, unit, factor = measures.in_unit(key, float(str(values.max())))
-    return Parameter(key, name, unit, factor, [float(value) * factor for value in values.sort()])
+        column = column.cast(pl.String).fill_null("-")
+    return measures.scaled(key, column)
+
+
+def said(value: float | str) -> str:
+    """A value of a parameter in words."""
+    return value if isinstance(value, str) else short(value)
+
+
+def valued(parameter: Scaled, row: Mapping[str, Any]) -> str:
+    """The value of a parameter in a row, with its unit."""
+    return f"{said(row[parameter.column])} {parameter.unit}".rstrip()

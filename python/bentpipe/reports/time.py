@@ -11,7 +11,7 @@ import polars as pl
 from bentpipe import registry
 from bentpipe.pages import Axis, Curve, Page
 from bentpipe.plot import rates
-from bentpipe.reports.measures import Sample, labelled
+from bentpipe.reports.measures import Sample, labelled, valued
 from bentpipe.result import Result
 from bentpipe.sweeps.stored import Stored
 
@@ -113,7 +113,7 @@ def _choices(found: Sample) -> dict[int, str]:
     seeds = rows["seed"].n_unique() > 1
     made = {}
     for row in rows.iter_rows(named=True):
-        parts = [f"{p.said(row[p.key])} {p.unit}".rstrip() for p in found.parameters]
+        parts = [valued(p, row) for p in found.parameters]
         made[int(row["run"])] = ", ".join([*parts, *([f"seed {row['seed']}"] if seeds or not parts else [])])
     return made
 

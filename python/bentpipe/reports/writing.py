@@ -15,7 +15,7 @@ from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet
 from bentpipe.pages.latex import booktabs
 from bentpipe.pages.prose import with_snippets
 from bentpipe.reports import curves
-from bentpipe.reports.measures import Means, Parameter, Sample, leads, means, sample
+from bentpipe.reports.measures import Means, Sample, leads, means, said, sample
 from bentpipe.reports.time import over_time
 from bentpipe.sweeps import dataset
 from bentpipe.sweeps.stored import Stored
@@ -195,8 +195,8 @@ def _what_was_run(page: Page, stored: Stored, found: Sample | None) -> None:
     page.section("What was run")
     rows: list[list[Prose]] = []
     for parameter in found.parameters if found else []:
-        values = _few([Parameter.said(v) for v in parameter.values])
-        rows.append([f"{parameter.label} ({parameter.name})", len(parameter.values), values])
+        values = _few(list(map(said, parameter.values)))
+        rows.append([f"{parameter.label} ({parameter.key})", len(parameter.values), values])
     if found:
         seeds = found.rows["seed"].unique().sort().to_list()
         rows.append(["algorithms", len(found.algorithms), ", ".join(found.algorithms)])
@@ -361,11 +361,11 @@ def latex(stored: Stored, measures: Sequence[str] = ()) -> str:
 
 def _combinations(found: Sample) -> tuple[list[tuple[str, str]], list[list[str]]]:
     """Names and units of the columns, and a row for each combination and algorithm."""
-    keys = [*(p.key for p in found.parameters), "algorithm"]
+    keys = [*(p.column for p in found.parameters), "algorithm"]
     rows = []
     for point in found.rows.partition_by(keys, maintain_order=True):
         first = point.row(0, named=True)
-        values = [Parameter.said(first[p.key]) for p in found.parameters]
+        values = [said(first[p.column]) for p in found.parameters]
         rows.append(
             [first["algorithm"], *values, *(_shown(point[m.name].to_list(), m) for m in found.measures)]
         )

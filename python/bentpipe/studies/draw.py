@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -24,7 +22,6 @@ from matplotlib.patches import Patch
 from matplotlib.text import Annotation
 
 from bentpipe import registry
-from bentpipe.io.toml_tables import beside
 from bentpipe.plot import looks
 
 if TYPE_CHECKING:
@@ -35,17 +32,10 @@ if TYPE_CHECKING:
 
     from bentpipe.stats import Interval
 
-#: Settings of matplotlib.
-STYLE: Any = looks.RC | beside(__file__, "draw.toml")
 
-
-@contextmanager
-def styled() -> Iterator[None]:
-    """The settings `STYLE`; the type and the lines of axes and legends follow the size of now."""
-    scale, own = looks.size().type, ("axes.", "grid.", "legend.", "xtick.", "ytick.")
-    larger = {k: v * scale for k, v in STYLE.items() if k.startswith(own) and k.endswith(("size", "width"))}
-    with mpl.rc_context(STYLE | larger):
-        yield
+def styled() -> AbstractContextManager[None]:
+    """The settings of studies; the type and the lines of axes and legends follow the size of now."""
+    return looks.fixed(looks.STUDY, "axes.", "grid.", "legend.", "xtick.", "ytick.")
 
 
 def figure(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Sequence[Axes]]:
@@ -105,15 +95,14 @@ def save(fig: Figure, stem: Path) -> list[Path]:
     with styled():
         fig.draw_without_rendering()
         fig.set_layout_engine(None)
-    return [save_as(fig, stem.with_suffix(kind)) for kind in looks.UNDATED]
+    return [save_as(fig, stem.with_suffix(kind)) for kind in (".pdf", ".svg", ".png")]
 
 
 def save_as(fig: Figure, path: Path) -> Path:
     """Write one file of the kind that its name ends with: .pdf, .svg or .png."""
     with styled():
-        fig.savefig(path, dpi=300, metadata=looks.UNDATED[path.suffix])
-    if path.suffix == ".svg":
-        path.write_text(_short(path.read_text(encoding="utf-8")), encoding="utf-8")
+        content = looks.encoded(fig, path.suffix.removeprefix("."), 300)
+    path.write_bytes(_short(content.decode()).encode() if path.suffix == ".svg" else content)
     return path
 
 

@@ -1,4 +1,4 @@
-"""Input of a report: the tables of a sweep, or those of several results combined."""
+"""The tables of many runs, for reports and figures: those of a sweep, or of several results combined."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import polars as pl
 from bentpipe._core import ScenarioError
 from bentpipe.result import Result, nested, read_about
 from bentpipe.sweeps import dataset
+from bentpipe.sweeps.engine import Runs
 from bentpipe.units import seconds
 
 _TABLES = ("flows", "links", "traces", "failed", "link_traces", "transfers")
@@ -72,6 +73,42 @@ class Stored:
         return Result.of_tables(scenario, about, dict(zip(names, recorded, strict=True)))
 
 
+ManyGiven = Runs | Stored | pl.DataFrame | Result | str | Path | Sequence["Result | str | Path"]
+"""A sweep's directory, its runs or its flows as a frame; or results, or the directories that hold them.
+
+A frame has a row per flow and run, as `Runs.flows` and `DIR/flows/*.parquet` have it: the columns before
+`run` are the keys.
+"""
+
+
+def tables(given: ManyGiven) -> Stored:
+    """The tables of what figures of many runs are drawn of.
+
+    Raises:
+        ScenarioError: it is none of these, a place has no runs, or is no dataset and no result.
+        OSError: something cannot be read.
+    """
+    match given:
+        case Stored():
+            return given
+        case Runs():
+            return Stored([], given.flows, given.links, given.traces, given.failed, transfers=given.transfers)
+        case pl.DataFrame():
+            return Stored([], given, pl.DataFrame(), pl.DataFrame(), pl.DataFrame())
+        case Result():
+            return _of_result(given)
+        case str() | Path():
+            return read([Path(given)])
+        case [Result(), *_] if all(isinstance(one, Result) for one in given):
+            return _joined([_of_result(one) for one in given if isinstance(one, Result)])
+        case [str() | Path(), *_] if all(isinstance(one, str | Path) for one in given):
+            return read([Path(one) for one in given if isinstance(one, str | Path)])
+    raise ScenarioError(
+        "a figure of many runs is drawn of a sweep (its directory, its runs or its flows as a polars frame) "
+        f"or of results, not of {type(given).__name__}"
+    )
+
+
 def read(places: Sequence[Path]) -> Stored:
     """Reads datasets of sweeps and directories of results.
 
@@ -99,10 +136,10 @@ def read(places: Sequence[Path]) -> Stored:
 def _read(place: Path) -> Stored:
     if (place / "sweep.json").is_file():
         runs = dataset.read(place)
-        tables: dict[str, Any] = {name: getattr(runs, name) for name in _TABLES}
-        return Stored([place], about=dataset.about(place), **tables)
+        whole: dict[str, Any] = {name: getattr(runs, name) for name in _TABLES}
+        return Stored([place], about=dataset.about(place), **whole)
     if (place / "run.json").is_file():
-        return _result(place)
+        return _of_result(Result.load(place), place)
     if not place.exists():
         raise ScenarioError(f"{place}: there is no such directory")
     raise ScenarioError(
@@ -111,13 +148,14 @@ def _read(place: Path) -> Stored:
     )
 
 
-def _result(place: Path) -> Stored:
-    result = Result.load(place)
+def _of_result(result: Result, place: Path | None = None) -> Stored:
+    """One run; `directory`, its place, is its last column."""
+    where = [] if place is None else [pl.lit(place.resolve().name).alias("directory")]
     seed = pl.lit(result.json["seed"], dtype=pl.UInt64).alias("seed")
     number = pl.lit(0, dtype=pl.UInt64).alias("run")
 
     def named(frame: pl.DataFrame) -> pl.DataFrame:
-        return frame.select(number, seed, pl.all()) if frame.width else frame
+        return frame.select(number, seed, pl.all(), *where) if frame.width else frame
 
     def recorded(frame: pl.DataFrame) -> pl.DataFrame:
         return named(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
@@ -125,10 +163,10 @@ def _result(place: Path) -> Stored:
     about = {
         "scenario": result.scenario,
         "warnings": result.json["warnings"],
-        "version": read_about(place)["version"],
+        "version": read_about(place)["version"] if place else "",
     }
     return Stored(
-        [place],
+        [place] if place else [],
         named(result.flows),
         named(result.links),
         recorded(result.trace),
@@ -188,8 +226,9 @@ def _joined(found: Sequence[Stored]) -> Stored:
     about = {"parts": [{**one.about, "first_run": n} for one, n in zip(found, firsts, strict=True)]}
     alone = all(one.results for one in found)
     if alone and _alike([one.about["scenario"] for one in found]):
-        # The algorithms and the seeds make the names of the directories redundant.
-        tables = {name: frame.drop("directory", strict=False) for name, frame in tables.items()}
+        # The algorithms and the seeds make the names of the directories redundant: they are no key.
+        last = [pl.col("^directory$")]
+        tables = {name: frame.select(pl.all().exclude("directory"), *last) for name, frame in tables.items()}
         alone = False
     return Stored(places, about=about, results=results, apart=alone, **tables)
 

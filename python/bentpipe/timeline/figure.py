@@ -62,7 +62,7 @@ def draw(frame: pl.DataFrame, *, between: tuple[float, float] | None = None) -> 
         for axes in panels:
             _events(axes, marks, dark, factor)
             axes.spines[["top", "right"]].set_visible(False)
-        panels[-1].set_xlabel(f"time / {unit}")
+        panels[-1].set_xlabel(f"time, {unit}")
         if end > begin:
             panels[-1].set_xlim(begin / factor, end / factor)
         _legend(panels[0], len(marks), len(dark))
@@ -98,7 +98,7 @@ def _rate(axes: Axes, frame: pl.DataFrame, factor: float) -> None:
     times, rates = _columns(frame, "rate_bps")
     scale, unit = next((s, u) for s, u in _RATES if s == 1.0 or rates.max() >= s)
     _steps(axes, times / factor, rates / scale, "rate_bps")
-    axes.set(ylabel=f"rate / {unit}", ylim=(0, None))
+    axes.set(ylabel=f"rate, {unit}", ylim=(0, None))
 
 
 def _delay(axes: Axes, frame: pl.DataFrame, factor: float) -> None:
@@ -113,7 +113,7 @@ def _delay(axes: Axes, frame: pl.DataFrame, factor: float) -> None:
     axes.plot(
         xs / factor, 2e3 * shown, color=_COLOURS["delay_s"], linewidth=1.0, rasterized=len(xs) > _VECTORS
     )
-    axes.set_ylabel("2 \u00d7 delay / ms")
+    axes.set_ylabel("2 \u00d7 delay, ms")
     if np.ptp(delays) == 0:
         axes.set_ylim(0, 4e3 * delays[0] or 1)
 
@@ -121,7 +121,7 @@ def _delay(axes: Axes, frame: pl.DataFrame, factor: float) -> None:
 def _loss(axes: Axes, frame: pl.DataFrame, factor: float) -> None:
     times, shares = _columns(frame, "loss_rate")
     _steps(axes, times / factor, 100 * shares, "loss_rate")
-    axes.set(ylabel="loss / %", ylim=(0, None if shares.max() else 1))
+    axes.set(ylabel="loss, %", ylim=(0, None if shares.max() else 1))
 
 
 def _reach(axes: Axes, frame: pl.DataFrame, factor: float) -> None:

@@ -27,7 +27,7 @@ def draw(line: pl.DataFrame, title: str = "", depth_db: float | None = None) -> 
         fig = Figure(figsize=(2 * WIDTH, _HEIGHT), layout="constrained")
         fade, mode, rate = fig.subplots(3, 1, sharex=True, height_ratios=(1, 1.25, 1))
         fade.plot(t, line["attenuation_db"], color=_RAIN)
-        fade.set(ylabel="rain attenuation (dB)", ylim=(0, None))
+        fade.set(ylabel="rain attenuation, dB", ylim=(0, None))
         if depth_db is not None:
             fade.axhline(depth_db, color=_CLEAR, linewidth=0.7, linestyle=(0, (6, 3)))
             fade.annotate(
@@ -42,7 +42,7 @@ def draw(line: pl.DataFrame, title: str = "", depth_db: float | None = None) -> 
             )
         _modes(mode, t, line)
         _rates(rate, t, line)
-        rate.set(xlabel=f"time ({unit})", xlim=(0, 2 * t[-1] - t[-2]))
+        rate.set(xlabel=f"time, {unit}", xlim=(0, 2 * t[-1] - t[-2]))
         if title:
             fade.set_title(title, loc="left", fontsize=9)
     return fig
@@ -66,5 +66,5 @@ def _rates(axes, t, line: pl.DataFrame) -> None:  # type: ignore[no-untyped-def]
     if gone.any():
         axes.fill_between(t, gone, step="post", color=_LOST, linewidth=0.8, label="of it lost")
         axes.legend(loc="lower right", bbox_to_anchor=(1, 0.98), ncols=2)
-    axes.set(ylabel="rate (Mbit/s)", ylim=(0, None))
+    axes.set(ylabel="rate, Mbit/s", ylim=(0, None))
     axes.yaxis.set_major_locator(MaxNLocator(5))

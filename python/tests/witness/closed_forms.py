@@ -231,9 +231,9 @@ def draw(points: Sequence[Point], file: Path) -> None:
     """Measured over expected, a panel for each curve: periodic and random losses, and the tolerated band."""
     from matplotlib.figure import Figure
 
-    from bentpipe.plot.looks import UNDATED, on_page
+    from bentpipe.plot.looks import PAGE, fixed, write
 
-    with on_page({"svg.fonttype": "none"}):
+    with fixed(PAGE):
         rows = -(-len(CURVES) // PANELS_A_LINE)
         figure = Figure(figsize=(8.6, 1.55 * rows + 0.5), layout="constrained", facecolor="white")
         axes = figure.subplots(rows, PANELS_A_LINE, sharex=True, sharey=True)
@@ -248,7 +248,7 @@ def draw(points: Sequence[Point], file: Path) -> None:
         figure.supylabel("mean window, measured over closed form, less 1", fontsize=8)
         handles, labels = axes.flat[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=8)
-        figure.savefig(file, metadata=UNDATED[".svg"] | {"Creator": None})
+        write(figure, file)
 
 
 PANELS_A_LINE = 5

@@ -125,9 +125,9 @@ def draw(found: Sequence[Rest], file: Path) -> None:
     """A panel for each law: the band that it says, and the queue's mean and range."""
     from matplotlib.figure import Figure
 
-    from bentpipe.plot.looks import UNDATED, on_page
+    from bentpipe.plot.looks import PAGE, fixed, write
 
-    with on_page({"svg.fonttype": "none"}):
+    with fixed(PAGE):
         figure = Figure(figsize=(8.6, 2.3), layout="constrained", facecolor="white")
         axes = figure.subplots(1, len(LAWS), sharex=True)
         for ax, law in zip(axes, LAWS, strict=True):
@@ -150,7 +150,7 @@ def draw(found: Sequence[Rest], file: Path) -> None:
             ax.set_xlim(-0.5, len(RTTS) - 0.5)
             ax.set_ylim(0, 1.35 * max(law.high, *(rest.most for rest in mine)))
             ax.set_title(law.label.replace(", ", ",\n"), fontsize=8)
-        figure.supxlabel("round-trip time in ms", fontsize=8)
+        figure.supxlabel("round-trip time, ms", fontsize=8)
         figure.supylabel("packets waiting", fontsize=8)
         labelled: dict[str, Any] = {}
         for ax in axes:
@@ -159,7 +159,7 @@ def draw(found: Sequence[Rest], file: Path) -> None:
         figure.legend(
             labelled.values(), labelled.keys(), loc="outside upper center", ncols=3, frameon=False, fontsize=8
         )
-        figure.savefig(file, metadata=UNDATED[".svg"] | {"Creator": None})
+        write(figure, file)
 
 
 def main() -> int:

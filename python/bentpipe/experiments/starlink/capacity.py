@@ -206,7 +206,7 @@ def figure(path: Path, found: Mapping[str, TransferSet]) -> None:
             _steps(again, 100 * of.again, look, of.label)
         tests.set(xlabel="tests: goodput / capacity", xlim=(0, 1.4), ylim=(0, 1), ylabel="share")
         slots.set(xlabel="half seconds: goodput / capacity", xlim=(0, 2))
-        again.set(xlabel="tests: segments sent again / %", xscale="log", xlim=(0.01, 20))
+        again.set(xlabel="tests: segments sent again, %", xscale="log", xlim=(0.01, 20))
         drawn.legend(*tests.get_legend_handles_labels(), loc="outside upper center", ncols=3)
     bp.plot.save(drawn, path)
 

@@ -73,7 +73,7 @@ def liad(found: Findings) -> Figure:
     ]
     law.plot(many * 1e3, rate, color="#777777")
     law.set_ylim(bottom=0)
-    law.set_ylabel("sending rate (Gbit/s)")
+    law.set_ylabel("sending rate, Gbit/s")
     draw.panel_title(law, "(a) equation 9, PER 1e-8")
     draw.panel_title(ax, "(b) simulated, 10 Mbit/s")
     for per, dash, name in ((setup.RARE, "-", "PER 1e-8"), (LOW, "--", "PER 0.1 %"), (HIGH, ":", "PER 1 %")):
@@ -83,7 +83,7 @@ def liad(found: Findings) -> Figure:
     last = got[-1].centre
     x = np.linspace(last * RTTS_S[-1] / 10, RTTS_S[-1], 100)
     ax.plot(x * 1e3, last * RTTS_S[-1] / x, color="#777777", linewidth=0.8, label="eq 9: 1/RTT")
-    ax.set(ylim=(0, 10.5), xlim=(0, 620), xlabel="RTT (ms)", ylabel="throughput (Mbit/s)")
+    ax.set(ylim=(0, 10.5), xlim=(0, 620), xlabel="RTT, ms", ylabel="throughput, Mbit/s")
     fig.legend(loc="outside upper center", ncols=2, columnspacing=1.5, handlelength=3.2)
     return _figure(found, "figure-1", fig, rows, window=window)
 
@@ -98,7 +98,7 @@ def phases(found: Findings) -> Figure:
     fig, (ax,) = draw.figure(2.3)
     ax.plot(data["t_s"], data["cwnd"], color=LOOKS["a-liad"]["color"], label=LABELS["a-liad"])
     ax.axhline(BDP, color="black", linewidth=0.7, linestyle="--", label="BDP")
-    ax.set(xlim=(0, PHASES_S), xlabel="time (s)", ylabel="cwnd (packets)")
+    ax.set(xlim=(0, PHASES_S), xlabel="time, s", ylabel="cwnd, packets")
     ax.set_ylim(bottom=0)
     fig.legend(loc="outside upper center", ncols=2)
     return WORDS.figure("figure-2", fig, data, seed=setup.TRACE_SEED, until=PHASES_S)
@@ -111,7 +111,7 @@ def start_up(found: Findings) -> Figure:
     fig, (ax, apart) = draw.figure(4.6, rows=2, sharex=True)
     rows = draw.family(ax, ("until_s", ELAPSED_S), got, LOOKS, apart=0.12, **THIN)
     ax.plot([30], [claims.START_UP_SHARE], marker="_", markersize=14, color="black", linestyle="none")
-    ax.set(ylim=(0, 100), ylabel="share of the bandwidth (%)")
+    ax.set(ylim=(0, 100), ylabel="share of the bandwidth, %")
     draw.panel_title(ax, "(a) the share")
     # The curves of (a) nearly coincide; their differences do not.
     for cc in ALGORITHMS:
@@ -119,7 +119,7 @@ def start_up(found: Findings) -> Figure:
         beyond = [interval((theirs - ours for theirs, ours in of), signed=True) for of in pairs]
         draw.curve(apart, ELAPSED_S, beyond, **LOOKS[cc], **THIN)
     apart.plot([30], [claims.CUBIC_LEAD], marker="_", markersize=14, color="black", linestyle="none")
-    apart.set(xlabel="elapsed time (s)", ylabel="percentage points")
+    apart.set(xlabel="elapsed time, s", ylabel="percentage points")
     draw.panel_title(apart, "(b) more than A-LIAD, paired by seed")
     handles, _ = ax.get_legend_handles_labels()
     draw.legend(fig, *handles, ncols=4, columnspacing=0.9, handlelength=1.6)
@@ -137,7 +137,7 @@ def intra(found: Findings) -> Figure:
         at, name = [k + 0.27 * (i - 1) for k in ranks], f"PER {per * 100:g} %"
         draw.bars(ax, at, got, 0.25, color=shade, label=name)
     ax.grid(axis="x", visible=False)
-    ax.set(xlabel="flow, from the slowest to the fastest of its run", ylabel="throughput (Mbit/s)")
+    ax.set(xlabel="flow, from the slowest to the fastest of its run", ylabel="throughput, Mbit/s")
     fig.legend(loc="outside upper center", ncols=3)
     fair = {per: values(found.base, "intra", "a-liad", "jain", INTRA_S, per) for per in PERS}
     index = "; ".join(f"{per * 100:g} %: {np.mean(j):.3f}" for per, j in fair.items())
@@ -150,7 +150,7 @@ def rtts(found: Findings) -> Figure:
     looks = {cc: draw.look(cc, 5.0, LABELS[cc]) for cc in ("a-liad", "cubic")}
     got = {cc: [interval(values(found.base, "rtt", cc, "mbps", rtt)) for rtt in RTTS_S] for cc in looks}
     rows = draw.family(ax, ("rtt_ms", RTT_MS), got, looks, **THIN)
-    ax.set(ylim=(0, 10.5), xlim=(0, 620), xlabel="RTT (ms)", ylabel="throughput (Mbit/s)")
+    ax.set(ylim=(0, 10.5), xlim=(0, 620), xlabel="RTT, ms", ylabel="throughput, Mbit/s")
     fig.legend(loc="outside upper center", ncols=2)
     return _figure(found, "figure-9", fig, rows)
 
@@ -167,7 +167,7 @@ def loss(found: Findings) -> Figure:
             draw.bars(ax, [i], [got], 0.65, color=LOOKS[cc]["color"])
         if per == LOW:
             _mark(ax, 0, 0.8, claims.LOSS_SHARE)
-        ax.set(ylim=(0, 105), ylabel="share of the bandwidth (%)")
+        ax.set(ylim=(0, 105), ylabel="share of the bandwidth, %")
         ax.grid(axis="x", visible=False)
         draw.panel_title(ax, f"PER {per * 100:g} %")
     draw.names(axes[-1], list(LABELS.values()), slanted=True)
@@ -192,7 +192,7 @@ def friendliness(found: Findings, name: str, rtt_s: float) -> Figure:
         if paper is not None:
             _mark(ax, i + 0.19, 0.4, paper)
     ax.set_ylim(bottom=0)
-    ax.set_ylabel("throughput (Mbit/s)")
+    ax.set_ylabel("throughput, Mbit/s")
     draw.names(ax, list(LABELS.values()), slanted=True)
     group_a = Patch(facecolor="#777777", label="group A, one flow")
     group_b = Patch(**(draw.hatched("reno") | {"linewidth": None}), label="group B, NewReno, mean of 5")
@@ -219,7 +219,7 @@ def alpha(_: Findings) -> Figure:
     top.semilogy([75], [2], "+", color="#4477aa", markersize=10, label="reference: 2 at 75 ms")
     top.set_ylabel(r"$\alpha$")
     bottom.plot(rtt * 1e3, error, color=colour)
-    bottom.set(xlim=(0, 620), xlabel="RTT (ms)", ylabel="error (%)")
+    bottom.set(xlim=(0, 620), xlabel="RTT, ms", ylabel="error, %")
     fig.legend(loc="outside upper center", ncols=3, columnspacing=1.0)
     data = pl.DataFrame({"rtt_s": rtt, "solved": solved, "fitted": fitted})
     return WORDS.figure("alpha", fig, data, error=float(np.max(np.abs(error))))
@@ -283,11 +283,11 @@ def _windows(
         ax.plot(one["t_s"], one["cwnd"], linewidth=linewidth, markevery=mark, **(LOOKS[cc] | SMALL))
     ax.axhline(BDP, color="black", linewidth=0.7, linestyle="--", zorder=1.5)
     ax.set_ylim(bottom=0)
-    ax.set(xlim=(0, max(data["t_s"].to_list(), default=1.0)), ylabel="cwnd (packets)")
+    ax.set(xlim=(0, max(data["t_s"].to_list(), default=1.0)), ylabel="cwnd, packets")
 
 
 def _of_windows(name: str, fig: MplFigure, data: pl.DataFrame, some: Sequence[str], **said: Any) -> Figure:
-    fig.axes[-1].set_xlabel("time (s)")
+    fig.axes[-1].set_xlabel("time, s")
     handles = [Line2D([], [], **(LOOKS[cc] | SMALL)) for cc in some]
     handles.append(Line2D([], [], color="black", linewidth=0.7, linestyle="--", label="BDP"))
     draw.legend(fig, *handles, ncols=4, columnspacing=0.9, handlelength=1.6)

@@ -63,7 +63,7 @@ def increments(found: Findings) -> Figure:
         name, at = f"BER $10^{{{round(np.log10(ber))}}}$", (-4, 0)
         ax.annotate(name, (1.0, s), at, textcoords="offset points", ha="right", va="center", fontsize=7)
     ax.set(xlim=(0.5, LARGEST_RATIO), ylim=(-3, 88), xticks=[1.0, 1.5, 2.0, 2.5, 3.0])
-    ax.set(xlabel="TD / BaseTD of the round trip before", ylabel="increment (packets per RTT)")
+    ax.set(xlabel="TD / BaseTD of the round trip before", ylabel="increment, packets per RTT")
     ax.legend(loc="upper right")
     ends = {ber: [interval(column(runs, name, ber=ber)) for name in ("at_base", "zero")] for ber in BERS}
     return WORDS.figure(
@@ -169,7 +169,7 @@ def _panels(
                 if printed is not None:
                     ax.plot([ber], [printed], marker=marker, markersize=6.5, **PAPER_MARK)
         ax.set(xscale="log", yscale="log", xlim=(7e-9, 1.4e-5), ylim=(0.02, 200))
-        ax.set_ylabel("throughput (Mbit/s)")
+        ax.set_ylabel("throughput, Mbit/s")
         ax.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
         ax.minorticks_off()
         draw.panel_title(ax, title)

@@ -57,7 +57,7 @@ def patterns(_: Findings) -> Figure:
         style = "--" if name == "iiad" else "-"
         ax.plot(t, window, style, color=COLOURS[name], label=LABELS[name])
         rows.append(pl.DataFrame({"control": LABELS[name], "t_rtt": t, "w": window}))
-    ax.set(xlim=(0, SPAN), xlabel="time since the loss (RTT)", ylabel="window (packets)")
+    ax.set(xlim=(0, SPAN), xlabel="time since the loss, RTT", ylabel="window, packets")
     fig.legend(loc="outside upper center", ncols=2)
     return WORDS.figure("figure-1", fig, pl.concat(rows), most=MOST)
 
@@ -143,8 +143,8 @@ def trajectories(_: Findings) -> Figure:
         corners.append(f"{name} {first} and {last}")
         one, two = path.w.T
         rows.append(pl.DataFrame({"control": name, "t_rtt": path.t, "w1": one, "w2": two}))
-    axes[0].set_ylabel("window 2 (packets)")
-    axes[1].set_xlabel("window 1 (packets)")
+    axes[0].set_ylabel("window 2, packets")
+    axes[1].set_xlabel("window 1, packets")
     return WORDS.figure(
         "figure-4b",
         fig,
@@ -164,7 +164,7 @@ def region(_: Findings) -> Figure:
     faster = np.where(inside, np.where(found.ratio > 1, 1.0, 0.0), np.nan)
     colours = ListedColormap(["#dddddd", COLOURS["simd"]])
     ax.pcolormesh(found.w1, found.w2, faster.T, cmap=colours, vmin=0, vmax=1, alpha=0.75, rasterized=True)
-    ax.set(xlabel="window of flow 1 (packets)", ylabel="window of flow 2 (packets)", aspect="equal")
+    ax.set(xlabel="window of flow 1, packets", ylabel="window of flow 2, packets", aspect="equal")
     ax.grid(visible=False)
     simd = Patch(color=colours(1.0), alpha=0.75, label="SIMD faster")
     draw.legend(fig, simd, Patch(color=colours(0.0), label="AIMD faster"))
@@ -197,8 +197,8 @@ def tradeoff(_: Findings, number: int, m: float) -> Figure:
         ax.set(xlabel="coefficient of variation", xticks=[1e-3, 1e-2, 1e-1, 1])
         ax.set_xlim(right=1.2)
         ax.minorticks_off()
-    axes[0].set_ylabel("1 / aggressiveness (RTT)")
-    axes[1].set_ylabel("1 / responsiveness (losses)")
+    axes[0].set_ylabel("1 / aggressiveness, RTT")
+    axes[1].set_ylabel("1 / responsiveness, losses")
     draw.panel_title(axes[0], f"(a) window times {m:g}")
     draw.panel_title(axes[1], f"(b) window over {m:g}")
     shown = axes[0].get_legend_handles_labels()

@@ -114,7 +114,7 @@ def compatibility(found: Findings, number: int, cc: str, queue: str) -> Figure:
         draw.panel_title(top, f"{mbps:g} Mbit/s")
     marked = "marked or lost" if queue == "red-ecn" else "lost"
     axes[0].set(ylim=(0, 1.05 * highest), ylabel="throughput / fair share")
-    axes[len(links)].set_ylabel("lost or marked (%)" if queue == "red-ecn" else "lost (%)")
+    axes[len(links)].set_ylabel("lost or marked, %" if queue == "red-ecn" else "lost, %")
     draw.legend(fig, *(Line2D([], [], **LOOKS[name] | {"markersize": 4}) for name in (cc, "tcp")))
     seeds = [f"{len(claims.present(runs, 'seed', mbps=m))} at {m:g} Mbit/s" for m in links]
     return WORDS.figure(
@@ -163,7 +163,7 @@ def throughput(found: Findings, number: int, mbps: float, queue: str) -> Figure:
         ax.set_ylabel("Mbit/s")
     # Room below zero for the marks.
     top = axes[-1].get_ylim()[1]
-    axes[-1].set(ylim=(-0.22 * top, top), xlim=(start, start + STRETCH_S), xlabel="time (s)")
+    axes[-1].set(ylim=(-0.22 * top, top), xlim=(start, start + STRETCH_S), xlabel="time, s")
     axes[-1].set_xticks(np.arange(start, start + STRETCH_S + 1, 5))
     marks = {"marker": "|", "linestyle": "none", "markersize": 5}
     tcp = COLOURS["tcp"]
@@ -237,9 +237,9 @@ def steps(found: Findings) -> Figure:
             settled = said(column(found.base, "settle_s", experiment=experiment, cc=cc))
             draw.panel_title(ax, f"{tag} {LABELS[cc].split('(')[0]}: {settled} s")
     for ax in axes[::2]:
-        ax.set_ylabel("cwnd (packets)")
+        ax.set_ylabel("cwnd, packets")
     for ax in axes[-2:]:
-        ax.set_xlabel("time (s)")
+        ax.set_xlabel("time, s")
     return WORDS.figure(
         "figure-18",
         fig,
@@ -267,8 +267,8 @@ def impulse(found: Findings) -> Figure:
                 zorder=0,
             )
         draw.panel_title(ax, LABELS[cc])
-        ax.set_ylabel("cwnd (packets)")
-    axes[-1].set(xlim=(80, 200), ylim=(0, 32), xlabel="time (s)")
+        ax.set_ylabel("cwnd, packets")
+    axes[-1].set(xlim=(80, 200), ylim=(0, 32), xlabel="time, s")
     draw.legend(fig, Patch(color="#eeeeee", label="constant-rate traffic"))
     return WORDS.figure("figure-19", fig, pl.concat(rows), seed=setup.TRACE_SEED)
 
@@ -290,7 +290,7 @@ def converging(found: Findings, number: int, name: str, what: str) -> Figure:
         rounds = said(column(found.base, name, experiment=experiment, cc=cc))
         draw.panel_title(ax, f"{LABELS[cc]}: {rounds} (paper {printed[cc]:g})")
         ax.set(ylabel="cwnd", ylim=(0, 130))
-    axes[-1].set(xlim=(-20, 180), xlabel="time since the background ended (s)")
+    axes[-1].set(xlim=(-20, 180), xlabel="time since the background ended, s")
     dark = COLOURS["tcp"]
     draw.legend(fig, *(line(label, dark, alpha=alpha, linewidth=1.2) for _, label, alpha in flows))
     return WORDS.figure(

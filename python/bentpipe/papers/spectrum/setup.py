@@ -259,9 +259,9 @@ DESIGN = Design(
     scenario,
     measure,
     note="{size.seeds} seeds for every value, but {size.load_seeds}{size.fewer} for figures 8 to 13, "
-    "{size.smooth_seeds} for figures 14 to 17, {size.step_seeds} for figure 18, {size.chain_seeds} for table 6 "
-    "and {size.sensitivity_seeds} for each changed choice. A seed draws when the flows start, their private "
-    "delays, what the random queues and links drop.",
+    "{size.smooth_seeds} for figures 14 to 17, {size.step_seeds} for figure 18, {size.chain_seeds} for table "
+    "6 and {size.sensitivity_seeds} for each changed choice. A seed draws when the flows start, their "
+    "private delays, what the random queues and links drop.",
     keeps=lambda keys, seed: seed == TRACE_SEED and keys["experiment"] != "friendly",
     order=order,
     # A variant repeats the whole of a control's experiment, at fewer loads or over another link.

@@ -77,7 +77,7 @@ def throughput(found: Findings) -> Figure:
     for ax, title in zip(axes, ("(a) linear axis", "(b) logarithmic axis"), strict=True):
         for cc in ALGORITHMS:
             draw.curve(ax, range(len(BERS)), got[cc], **LOOKS[cc])
-        ax.set_ylabel("throughput (Mbit/s)")
+        ax.set_ylabel("throughput, Mbit/s")
         draw.panel_title(ax, title)
     axes[0].set_ylim(0, 10)
     axes[1].set(yscale="log", ylim=(0.02, 15), xlabel="bit error rate")
@@ -99,7 +99,7 @@ def startup(found: Findings) -> Figure:
     draw.bands(ax, data, LOOKS, every=24)
     ax.axhline(BDP, color="black", linewidth=0.8, linestyle="--", zorder=1.5)
     ax.axvline(claims.SLOW_START_S, **PRINTED)
-    ax.set(ylim=(0, 480), xlim=(0, STARTUP_END), xlabel="time (s)", ylabel="sending window (segments)")
+    ax.set(ylim=(0, 480), xlim=(0, STARTUP_END), xlabel="time, s", ylabel="sending window, segments")
     _legend(fig, ax)
     return WORDS.figure("figure-7", fig, data, bdp=BDP, interval=setup.INTERVAL_S * 1e3, seeds=found.seeds)
 
@@ -116,7 +116,7 @@ def congestion_windows(found: Findings, name: str, part: str) -> Figure:
     data = over_seeds(shown.with_columns(value=pl.col("cwnd").cast(pl.Float64)), "cc", "t_s")
     fig, (ax,) = draw.figure(2.3)
     draw.bands(ax, data, {cc: LOOKS[cc] for cc in ("star", "reno")}, every=30)
-    ax.set(xlim=(start, end), xlabel="time (s)", ylabel="cwnd (segments)")
+    ax.set(xlim=(start, end), xlabel="time, s", ylabel="cwnd, segments")
     _legend(fig, ax)
     if part == "outage":
         ax.axvspan(*setup.OUTAGE, color="#ececec", zorder=0.5)
@@ -143,7 +143,7 @@ def outage(found: Findings) -> Figure:
     ax.text(sum(setup.OUTAGE) / 2, 10.15, "no ACKs", ha="center", va="bottom", fontsize=7)
     draw.bands(ax, data, LOOKS, every=5)
     ax.set(ylim=(0, 11.2), xlim=(OUTAGE_START, OUTAGE_END))
-    ax.set(xticks=np.arange(OUTAGE_START, OUTAGE_END + 1, 2), xlabel="time (s)", ylabel="throughput (Mbit/s)")
+    ax.set(xticks=np.arange(OUTAGE_START, OUTAGE_END + 1, 2), xlabel="time, s", ylabel="throughput, Mbit/s")
     _legend(fig, ax)
     return WORDS.figure("figure-8", fig, data, rate=RATE_S, seeds=found.seeds)
 

@@ -64,7 +64,7 @@ def topology(_: Findings) -> Figure:
             rows.append({"flow": name, "station": place, "latitude": y, "longitude": x})
     degrees = range(60, 331, 45)
     ax.set_xticks(degrees, [f"{d}E" if d <= 180 else f"{360 - d}W" for d in degrees])
-    ax.set(ylim=(-8, 55), xlim=(55, 345), xlabel="longitude", ylabel="latitude (degrees north)")
+    ax.set(ylim=(-8, 55), xlim=(55, 345), xlabel="longitude", ylabel="latitude, degrees north")
     fig.legend(loc="outside upper center", ncols=3)
     return WORDS.figure("figure-3", fig, pl.DataFrame(rows), west=west, east=east)
 
@@ -81,9 +81,9 @@ def windows(found: Findings) -> Figure:
         if per == LOW:
             ax.axhline(claims.STEADY_WINDOW, color="black", linewidth=0.8, linestyle="--", zorder=1.5)
         ax.set_ylim(bottom=0)
-        ax.set(xlim=(0, float(found.plan.settings["duration_s"])), ylabel="cwnd (packets)")
+        ax.set(xlim=(0, float(found.plan.settings["duration_s"])), ylabel="cwnd, packets")
         draw.panel_title(ax, title)
-    axes[-1].set_xlabel("time (s)")
+    axes[-1].set_xlabel("time, s")
     paper = Line2D([], [], color="black", linewidth=0.8, linestyle="--", label="paper, Vegas-L")
     handles = [*(Line2D([], [], **draw.look(cc)) for cc in ALGORITHMS), paper]
     draw.legend(fig, *handles, ncols=3, columnspacing=1.2, handlelength=1.8)
@@ -127,7 +127,7 @@ def throughput(found: Findings) -> Figure:
                 draw.bars(ax, [at], [got], width, **look)
                 if paper is not None:
                     draw.printed(ax, at, width, paper)
-        ax.set_ylabel("throughput (Mbit/s)")
+        ax.set_ylabel("throughput, Mbit/s")
         ax.grid(axis="x", visible=False)
         draw.panel_title(ax, title)
     draw.names(axes[-1], list(LABELS.values()))
