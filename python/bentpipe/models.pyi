@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
-from bentpipe.document.plain import Model, OnPath
+from bentpipe.plain import Model, OnPath
 
 Steps = Sequence[Sequence[Any]]
 """Instants, and a value from each of them on: [["0 s", "20 ms"], ["15 s", "25 ms"]]."""
@@ -905,6 +905,7 @@ class Flow(OnPath):
         pacing: Spread segments over the round trip when the controller leaves it to the sender. Default: no.
         aen: Probe after a timeout to tell lost data from lost acknowledgements (TCP-STAR). Default: what the
             controller asks for.
+        aen_probe: What AEN probes with; needs `aen`. "byte" or "segment". Default: "byte".
         bulk_repeat: Retransmit everything outstanding when the controller says so. Default: what the
             controller asks for.
         fixed_rto: Do not double the timeout at consecutive timeouts. Default: what the controller asks for.
@@ -918,10 +919,13 @@ class Flow(OnPath):
             changes by a time line, from which rate to which, and tells the controller. A modem that follows
             the weather knows that. `path_change = "reset"` of a controller then lowers the window with the
             rate. Default: no.
-        hint_delay: The host learns so long after each handover or change of rate: for a host that is not next
-            to the terminal. A time such as "250 ms". Default: "0 s".
-        hint_lead: The host learns so long ahead of each handover or change of rate: the terminal foresees it.
-            A time such as "250 ms". Default: "0 s".
+        quality_hints: The host of the sender learns when the errors on the way of the data change by a time
+            line, and tells the controller the bit error rate. A modem that decodes them knows it. Default:
+            yes, if the controller uses it.
+        hint_delay: The host learns so long after each handover, change of rate or of errors: for a host that
+            is not next to the terminal. A time such as "250 ms". Default: "0 s".
+        hint_lead: The host learns so long ahead of each handover, change of rate or of errors: the terminal
+            foresees it. A time such as "250 ms". Default: "0 s".
     """
 
     cc: Any = None
@@ -979,11 +983,13 @@ class Flow(OnPath):
     app_limited: str | None = None
     pacing: bool | None = None
     aen: bool | None = None
+    aen_probe: str | None = None
     bulk_repeat: bool | None = None
     fixed_rto: bool | None = None
     thin_linear_timeouts: bool | None = None
     path_hints: bool | None = None
     rate_hints: bool | None = None
+    quality_hints: bool | None = None
     hint_delay: str | None = None
     hint_lead: str | None = None
 
