@@ -64,13 +64,7 @@ class Planned(NamedTuple):
 class Evaluation(Experiment):
     """The evaluation of an algorithm beside the standard ones.
 
-    Args:
-        algorithm: as for `evaluate`.
-        only: names of chapters; all by default.
-        chapters: those that there are.
-        out: the folder; None: its runs are not stored.
-        quick: fewer set-ups and seeds.
-        fresh: forget the runs that are in the folder.
+    Arguments are those of `evaluate`, and the chapters that there are. It runs nothing before `run`.
 
     Attributes:
         contenders: the algorithm under evaluation, then the standard ones.

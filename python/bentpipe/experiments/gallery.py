@@ -257,12 +257,8 @@ def page(rows: Rows) -> str:
     return rendered(
         PAGE,
         **{"buffer": BUFFER, "cross": sum(rate for rate, _ in CROSS), "bdp": BDP, "top": TOP},
-        one_in=one_in,
+        # Of packets of 1500 bytes one is lost among so many.
+        one_in=lambda ber: round(1 / -math.expm1(1500 * 8 * math.log1p(-ber))),
         table=markdown(heads, body),
         entries=[find(cc) for (cc,) in rows.groups("cc")],
     )
-
-
-def one_in(ber: float) -> int:
-    """The number of packets of 1500 bytes for each one lost at this bit error rate."""
-    return round(1 / -math.expm1(1500 * 8 * math.log1p(-ber)))
