@@ -64,13 +64,7 @@ class Planned(NamedTuple):
 class Evaluation(Experiment):
     """The evaluation of an algorithm beside the standard ones.
 
-    Args:
-        algorithm: as for `evaluate`.
-        only: names of chapters; all by default.
-        chapters: those that there are.
-        out: the folder; None: its runs are not stored.
-        quick: fewer set-ups and seeds.
-        fresh: forget the runs that are in the folder.
+    Arguments are those of `evaluate`, and the chapters that there are. It runs nothing before `run`.
 
     Attributes:
         contenders: the algorithm under evaluation, then the standard ones.
@@ -167,19 +161,14 @@ class Evaluation(Experiment):
     def _of(self, case: Case) -> Chapter:
         return next(c for c in self.chapters if c.name == case.keys["experiment"])
 
-    def run(
-        self,
-        *,
-        workers: int = 0,
-        progress: Callable[[State], None] | None = None,
-        executor: Callable[[], Executor] | None = None,
-    ) -> list[Path]:
-        """Makes the runs and keeps their numbers; writes nothing but the runs. See `evaluate`."""
+    def run(self, **lab: Any) -> list[Path]:
+        """Makes the runs and keeps their numbers; writes nothing but the runs.
+
+        `lab` are the workers, the progress and the executor, as for `evaluate`.
+        """
         if self._place is not None:
             report.check_place(self.out)  # before the runs, which may be long
-        made = self.make(
-            self.cases(), self._place, workers=workers, progress=progress, executor=executor, fresh=self.fresh
-        )
+        made = self.make(self.cases(), self._place, fresh=self.fresh, **lab)
         self.stopped = made.stopped
         rows: dict[str, list[dict[str, Any]]] = {chapter.name: [] for chapter in self.chapters}
         for number, planned in enumerate(self.plan):

@@ -132,14 +132,9 @@ def chapter(
     measure: Callable[[Observation], Numbers | Measured],
     **code: Any,
 ) -> Chapter:
-    """The chapter of a name in experiments.toml.
+    """The chapter of a name in experiments.toml, with its code, fields of `Chapter`.
 
-    Args:
-        name: its table there.
-        build: as for `Chapter`.
-        measure: as for `Chapter`.
-        code: other fields of `Chapter`; the settings are by default the combinations of the values there, of
-            which the last part varies fastest.
+    The settings are by default the combinations of the values there, of which the last part varies fastest.
     """
     given = dict(_GIVEN["experiments"][name])
     quick = given.pop("settings", {})

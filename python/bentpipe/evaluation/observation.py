@@ -124,12 +124,12 @@ class Observation:
             in_order = spread(in_order, np.diff((sums[row] + bps[row] * (t_s - at[row])) / 8))
         return {name: (t_s, row) for name, row in zip(names, in_order, strict=True)}
 
-    def column(self, column: str, name: str = "test") -> tuple[list[float], list[float]]:
+    def column(self, column: str, name: str = "test") -> tuple[Floats, Floats]:
         """A column of a flow's trace with its instants; nothing if the run has no trace of the flow."""
         if self.trace is None:
-            return [], []
+            return np.empty(0), np.empty(0)
         rows = self.trace.filter(flow=name)
-        return rows["t_s"].to_list(), [float(v) for v in rows[column].to_list()]
+        return rows["t_s"].to_numpy(), rows[column].to_numpy().astype(float)
 
     def reached(self, share: float, after: float, name: str = "test", over: float = SMOOTH_S) -> float:
         """Seconds from `after` until a flow's goodput is `share` bits per second; if never, what is left."""

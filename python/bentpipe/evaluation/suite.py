@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from bentpipe.evaluation.chapter import Extent, Numbers, Setting, chapter
 from bentpipe.evaluation.network import bdp_packets, drop_tail, flow, link, scenario, transfers
 from bentpipe.evaluation.observation import Observation
@@ -120,17 +122,12 @@ def _flood_measure(run: Observation) -> Numbers:
     numbers["loss"] = run.loss()
     if run.setting["event"] == LEAVES:
         bdp = FLOOD_RATE * 1e6 * FLOOD_RTT / 1e3 / 8 / PACKET
-        times, cwnd = run.column("cwnd")
+        t, cwnd = run.column("cwnd")
         for share in (60, 80, 90):
-            first = (
-                t - FLOOD_S
-                for t, w in zip(times, cwnd, strict=True)
-                if t > FLOOD_S and w >= share / 100 * bdp
-            )
-            numbers[f"to{share}"] = next(first, run.seconds - FLOOD_S)
-        steps = zip(times, cwnd, cwnd[1:], strict=False)
-        grown = [b - a for t, a, b in steps if FLOOD_S <= t <= FLOOD_S + numbers["to90"]]
-        numbers["jump"] = max(grown, default=math.nan)
+            reached = t[(t > FLOOD_S) & (cwnd >= share / 100 * bdp)]
+            numbers[f"to{share}"] = float(reached[0] if len(reached) else run.seconds) - FLOOD_S
+        within = (FLOOD_S <= t[:-1]) & (t[:-1] <= FLOOD_S + numbers["to90"])
+        numbers["jump"] = float(max(np.diff(cwnd)[within], default=math.nan))
     elif run.setting["event"] in (COMES, GROWS):
         numbers["cross"] = float(sum(f["dropped_packets"] for f in run.named("cross")))
     return numbers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -132,29 +132,24 @@ def timeouts(scenario: bp.Scenario, total: int) -> list[float]:
     A trace does not hold them; but the same run over a shorter duration is its beginning, so its count of
     timeouts is their number until then. An interval is halved while the counts at its ends differ.
     """
-    if total == 0:
-        return []
     quiet = replace(scenario, record=None)
 
     def count(until: float) -> int:
         flows = bp.run(replace(quiet, duration=f"{until:g} s")).json["flows"]
         return int(flows[0]["timeouts"])
 
-    found: list[float] = []
-
-    def search(low: float, high: float, before: int, after: int) -> None:
+    def search(low: float, high: float, before: int, after: int) -> Iterator[float]:
+        middle = (low + high) / 2
         if after == before:
             return
         if high - low <= TIMEOUT_RESOLUTION:
-            found.append((low + high) / 2)
+            yield middle
             return
-        middle = (low + high) / 2
         by_then = count(middle)
-        search(low, middle, before, by_then)
-        search(middle, high, by_then, after)
+        yield from search(low, middle, before, by_then)
+        yield from search(middle, high, by_then, after)
 
-    search(0.0, DURATION, 0, total)
-    return found
+    return list(search(0.0, DURATION, 0, total))
 
 
 def thinned(x: np.ndarray, y: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
@@ -248,12 +243,8 @@ def page(rows: Rows) -> str:
     return rendered(
         PAGE,
         **{"buffer": BUFFER, "cross": sum(rate for rate, _ in CROSS), "bdp": BDP, "top": TOP},
-        one_in=one_in,
+        # Of packets of 1500 bytes one is lost among so many.
+        one_in=lambda ber: round(1 / -math.expm1(1500 * 8 * math.log1p(-ber))),
         table=markdown(heads, body),
         entries=[(find(cc), digest(panels)) for (cc,), panels in rows.groups("cc").items()],
     )
-
-
-def one_in(ber: float) -> int:
-    """The number of packets of 1500 bytes for each one lost at this bit error rate."""
-    return round(1 / -math.expm1(1500 * 8 * math.log1p(-ber)))

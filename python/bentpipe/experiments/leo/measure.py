@@ -79,10 +79,8 @@ class MovingPath:
         """One flow of `cc`; the time line is written into `folder`."""
         file = folder / f"{self.name}.csv"
         if not file.exists():
-            columns = [
-                c for c in ("t_s", "rate_bps", "delay_s", "loss_rate", "up", "handover") if c in self.frame
-            ]
-            bp.timeline.write(self.frame.select(columns), file)
+            known = ("t_s", "rate_bps", "delay_s", "loss_rate", "up", "handover")
+            bp.timeline.write(self.frame.select([name for name in known if name in self.frame]), file)
         rate, delay = self.nominal
         link = bp.Link(
             timeline={"file": str(file), "delay": "lines" if self.group == LEO else "steps"},

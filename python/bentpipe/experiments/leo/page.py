@@ -268,15 +268,12 @@ class Leo(Experiment):
             yield "leo-paths.svg", _paths(every)
 
 
-def algorithms(path: MovingPath) -> list[str]:
+def algorithms(path: MovingPath) -> Iterator[str]:
     """Every controller; where the path changes hands, also those that forget the smallest round-trip time."""
-    found = []
     for entry in bp.controllers():
-        found.append(entry["id"])
-        if path.group != leo.LEO or entry["uses_path_hints"]:
-            continue
-        if any(param["name"] == "base_window" for param in entry["params"]):
-            found.append(f"{entry['id']} {WINDOW}")
-        if entry["id"] in KEEPERS:
-            found.append(f"{entry['id']} {RESET}")
-    return found
+        yield entry["id"]
+        if path.group == leo.LEO and not entry["uses_path_hints"]:
+            if entry["id"] in _WINDOWED:
+                yield f"{entry['id']} {WINDOW}"
+            if entry["id"] in KEEPERS:
+                yield f"{entry['id']} {RESET}"

@@ -72,14 +72,11 @@ class SatellitePath:
         split = {"at": "gateway", "buffer": "16 MB"} if self.relay else None
         own = split and {**split, "cc": self.named(cc)}
         usual = {"name": "cubic", "slow_start": "hystart"}
-        first = self.named(cc, 0)
         flows = [
-            bp.Flow(first, name="flow", traffic=traffic, start_jitter=JITTER, relay=own, **way),
+            bp.Flow(self.named(cc, 0), name="flow", traffic=traffic, start_jitter=JITTER, relay=own, **way),
             bp.Flow(usual, name="others", traffic=BACKGROUND, relay=split, **way),
         ]
-        links = self.links
-        if cc in PROBES:
-            links = {name: _two_bands(link) for name, link in links.items()}
+        links = {name: _two_bands(link) if cc in PROBES else link for name, link in self.links.items()}
         return bp.Scenario(links=links, flows=flows, duration=duration, seed=seed, record=record)
 
 
@@ -126,7 +123,8 @@ def measure(path: SatellitePath, run: str, result: bp.Result) -> dict[str, float
         return {**_start(path, result), "file_100_s": _whole(result)["completion_s"] or math.nan}
     if run == "file":
         return {"file_1_s": _whole(result)["completion_s"] or math.nan}
-    row = _row(result, "flow/responses/second" if path.relay else "flow/responses")
+    name = "flow/responses/second" if path.relay else "flow/responses"
+    row = next(flow for flow in result.json["flows"] if flow["name"] == name)
     if run == "page":
         return {"page_s": row["completion_mean_s"] or math.nan}
     return {
@@ -163,10 +161,6 @@ def _whole(result: bp.Result) -> dict[str, Any]:
     """The row of the flow, with a relay that of its second half."""
     names = {"flow", "flow/second"}
     return next(flow for flow in result.json["flows"] if flow["name"] in names)
-
-
-def _row(result: bp.Result, name: str) -> dict[str, Any]:
-    return next(flow for flow in result.json["flows"] if flow["name"] == name)
 
 
 def mean(rows: Rows, path: str, cc: str, what: str) -> stats.Interval | None:

@@ -5,11 +5,11 @@ Written are distributions alone: validation/starlink.csv, the figure starlink.sv
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -22,9 +22,10 @@ from bentpipe.experiments.rows import Rows
 from bentpipe.experiments.starlink import measured as data
 from bentpipe.experiments.starlink.experiment import OfStarlink, Tests, by_setting, transfers
 from bentpipe.io.toml_tables import beside
-from bentpipe.pages.markdown import markdown, texts
+from bentpipe.pages.markdown import markdown, rendered, texts
 from bentpipe.sweeps.case import Case, Key
 
+PAGE = Path(__file__).with_suffix(".md")
 SHARES = (10, 25, 50, 75, 90)
 
 
@@ -79,9 +80,17 @@ class OverCapacity(OfStarlink):
             found[str(name)] = TransferSet(labels[str(name)], tests, "sender")
         if not self.quick:
             figure(self.out / "starlink.svg", found)
-        parts = [_signs(data.signs(directory)), _shares(found), _words(*data.measured(directory), seen)]
+        capacities, tcp, skipped = data.measured(directory)
+        near = [data.near(capacities, c.begin_s, within_s=2 * data.NEAR_S) for c in capacities]
+        part = rendered(
+            PAGE, signs=_signs(data.signs(directory)), shares=_shares(found), tests=tcp, skipped=skipped,
+            seen=seen.share, mbps=[c.mean_bps / 1e6 for c in capacities], minutes=data.NEAR_S / 60,
+            rtt_ms=[c.rtt_s * 1e3 for c in capacities],
+            chance=[c.mean_bps / of for c, of in zip(capacities, near, strict=True) if of is not None],
+            quantiles=lambda values, shares: tuple(np.percentile(values, shares)),
+        )  # fmt: skip
         lines = [[name, *of.row().values()] for name, of in found.items()]
-        yield "starlink", [["transfers", *found["measured"].row()], *lines], "\n\n".join(parts)
+        yield "starlink", [["transfers", *found["measured"].row()], *lines], part
 
 
 def scenario(capacity: data.Capacity, variant: SenderVariant, line: Path, *, seed: int) -> bp.Scenario:
@@ -168,26 +177,6 @@ def _shares(found: Mapping[str, TransferSet]) -> str:
         )
         rows.append([of.label, goodput, slot, f"{row['idle_slots']:.1f}", again])
     return markdown(texts(heads), rows, spaced=True)
-
-
-def _words(
-    capacities: Sequence[data.Capacity], tests: Sequence[Any], skipped: Sequence[str], seen: Tests
-) -> str:
-    capacity = np.array([c.mean_bps for c in capacities]) / 1e6
-    rtt = np.array([c.rtt_s for c in capacities]) * 1e3
-    others = [(c.mean_bps, data.near(capacities, c.begin_s, within_s=2 * data.NEAR_S)) for c in capacities]
-    chance = [own / other for own, other in others if other is not None]
-    ten, half, ninety = (f"{np.percentile(chance, share):.2f}" for share in (10, 50, 90))
-    spread = f"{capacity.min():.0f} to {capacity.max():.0f} Mbit/s, {np.median(capacity):.0f} at the median"
-    return (
-        f"{len(capacities)} UDP tests and {len(tests)} TCP tests were read, {len(skipped)} runs were not. "
-        f"{len(seen.share)} TCP tests have a UDP test within {data.NEAR_S / 60:.0f} minutes.\n"
-        f"The mean capacity of a UDP test was {spread}, "
-        f"and the least round trip {rtt.min():.0f} to {rtt.max():.0f} ms.\n"
-        "The capacity of a UDP test over the mean of its neighbours was "
-        f"{ten} at p10, {half} at the median and {ninety} at p90.\n"
-        "So much of a difference between tests is the drive."
-    )
 
 
 SHOWN: dict[str, tuple[str, str, float]] = _GIVEN["shown"]

@@ -41,24 +41,20 @@ class OfStarlink(Experiment):
         """
         length_s = seconds(str(case.scenario["duration"]), "duration")
         ends = np.arange(0, length_s + data.SLOT_S / 2, data.SLOT_S)
-        trace = result.trace.with_columns(pl.col("flow").cast(pl.String))
         found: dict[str, Any] = {}
         for flow, row in zip(case.scenario["flow"], result.flows.iter_rows(named=True), strict=True):
-            own = trace.filter(pl.col("flow") == row["name"])
+            own = result.trace.filter(flow=row["name"])
             bits = 8.0 * np.interp(ends, own["t_s"].to_numpy(), own["delivered_bytes"].to_numpy())
             link, _, back = flow["path"][0].partition("/")
             way = case.scenario["link"][link]
             drawn = (way["reverse"] if back else way)["timeline"]
-            capacity_bps = (
-                [case.settings["capacity_bps"]]
-                if isinstance(drawn, str)
-                else capacity(drawn, case.seed, length_s)
-            )
+            given = isinstance(drawn, str)
+            udp = [case.settings["capacity_bps"]] if given else capacity(drawn, case.seed, length_s)
             found[row["name"]] = {
                 "slots_bps": (np.diff(bits) / data.SLOT_S).tolist(),
                 "rtt_s": row["rtt_p50_s"],
                 "again": row["retransmitted_packets"] * data.MSS / max(row["delivered_bytes"], 1),
-                "capacity_bps": list(capacity_bps),
+                "capacity_bps": list(udp),
             }
         if case.settings["counted"]:
             (only,) = found.values()
@@ -127,14 +123,12 @@ class Tests:
         ways = [way for way in data.WAYS if way in flows[0]]
         again = {way: [flow[way]["again"] for flow in flows] for way in ways}
         again["sender"] = [flow["again"] for flow in flows]
+        windows = {way: np.concatenate([flow[way]["windows"] for flow in flows]) for way in ways}
         return cls(
             [float(np.mean(flow["capacity_bps"])) for flow in flows],
             [np.array(flow["slots_bps"]) for flow in flows],
             {way: [share for share in each if not np.isnan(share)] for way, each in again.items()},
-            {
-                way: float(np.mean(np.concatenate([flow[way]["windows"] for flow in flows]) <= data.QUIET))
-                for way in ways
-            },
+            {way: float(np.mean(counts <= data.QUIET)) for way, counts in windows.items()},
         )
 
     @property

@@ -179,9 +179,8 @@ def _failed(marks: Mapping[str, bool | list[bool]]) -> str:
         if not np.any(holds):
             names.append(name)
         elif not np.all(holds):
-            names += [
-                f"{name} ({way})" for way, one in zip(WAYS, np.atleast_1d(holds), strict=True) if not one
-            ]
+            ways = zip(WAYS, np.atleast_1d(holds), strict=True)
+            names += [f"{name} ({way})" for way, one in ways if not one]
     return ", ".join(names) or "none"
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,60 +159,57 @@ def _rtt_ms(tests: Sequence[Floats], share: float) -> float:
     return 1e3 * float(np.percentile(np.concatenate(tests), share))
 
 
-STATISTICS: dict[str, Callable[[Split], float]] = {
-    "level: median, Mbit/s": lambda tests: float(np.median(_levels(tests))) / 1e6,
-    "level: p10, Mbit/s": lambda tests: float(np.percentile(_levels(tests), 10)) / 1e6,
-    "level: p90, Mbit/s": lambda tests: float(np.percentile(_levels(tests), 90)) / 1e6,
-    "levels: standard deviation over mean": lambda tests: float(
-        np.std(_levels(tests)) / np.mean(_levels(tests))
-    ),
+STATISTICS: dict[str, Callable[[Split], Any]] = {
+    "level: median, Mbit/s": lambda tests: np.median(_levels(tests)) / 1e6,
+    "level: p10, Mbit/s": lambda tests: np.percentile(_levels(tests), 10) / 1e6,
+    "level: p90, Mbit/s": lambda tests: np.percentile(_levels(tests), 90) / 1e6,
+    "levels: standard deviation over mean": lambda tests: np.std(_levels(tests)) / np.mean(_levels(tests)),
     "levels: correlation of successive periods": _next,
-    "half seconds in a period: standard deviation over mean, median": lambda tests: float(
-        np.exp(np.median(_spreads(tests)))
+    "half seconds in a period: standard deviation over mean, median": (
+        lambda tests: np.exp(np.median(_spreads(tests)))
     ),
-    "the same: standard deviation of its logarithm": lambda tests: float(np.std(_spreads(tests))),
-    "the same: correlation of its logarithm with that of the level": lambda tests: float(
-        np.corrcoef(_spreads(tests), np.log(_levels(tests)))[0, 1]
+    "the same: standard deviation of its logarithm": lambda tests: np.std(_spreads(tests)),
+    "the same: correlation of its logarithm with that of the level": (
+        lambda tests: np.corrcoef(_spreads(tests), np.log(_levels(tests)))[0, 1]
     ),
     "correlation of successive half seconds": _half,
     "lack around the end of a period, s": _blackout,
 }
-LENGTHS: dict[str, Callable[[Sequence[Floats]], float]] = {
+LENGTHS: dict[str, Callable[[Sequence[Floats]], Any]] = {
     "time between outages, s": lambda tests: data.TEST_S * len(tests) / max(sum(map(len, tests)), 1),
-    "length of an outage, median, s": lambda tests: float(np.median(np.concatenate(tests))),
-    "the same: standard deviation of the logarithm": lambda tests: float(
-        np.std(np.log(np.concatenate(tests)))
-    ),
-    "outages: share of time": lambda tests: float(np.concatenate(tests).sum() / (data.TEST_S * len(tests))),
+    "length of an outage, median, s": lambda tests: np.median(np.concatenate(tests)),
+    "the same: standard deviation of the logarithm": lambda tests: np.std(np.log(np.concatenate(tests))),
+    "outages: share of time": lambda tests: np.concatenate(tests).sum() / (data.TEST_S * len(tests)),
 }
-PINGS: dict[str, Callable[[Sequence[Floats]], float]] = {
+PINGS: dict[str, Callable[[Sequence[Floats]], Any]] = {
     **{f"rtt: p{share}, ms": partial(_rtt_ms, share=share) for share in (1, 10, 50, 90, 99)},
-    "round trip beyond 26 ms: geometric mean, s": lambda tests: float(np.exp(np.mean(_beyond(tests)))),
-    "the same: standard deviation of the logarithm": lambda tests: float(np.std(_beyond(tests))),
+    "round trip beyond 26 ms: geometric mean, s": lambda tests: np.exp(np.mean(_beyond(tests))),
+    "the same: standard deviation of the logarithm": lambda tests: np.std(_beyond(tests)),
     **{f"rtt: correlation at {PING_S * lag:g} s": partial(_lag, lag=lag) for lag in (1, 5, 25, 50)},
 }
 
 
-def interval(tests: Sequence[Item], of: Callable[[Sequence[Item]], float]) -> tuple[float, float, float]:
+def interval(tests: Sequence[Item], of: Callable[[Sequence[Item]], Any]) -> tuple[float, float, float]:
     """A statistic of tests with its 95 % interval by a bootstrap over them."""
     random = np.random.default_rng(1)
     again = [of([tests[i] for i in random.integers(0, len(tests), len(tests))]) for _ in range(BOOTSTRAP)]
     low, high = np.percentile(again, [2.5, 97.5])
-    return of(tests), float(low), float(high)
+    return float(of(tests)), float(low), float(high)
 
 
 def fit(directory: Path) -> list[list[str]]:
     """A table: each statistic of each day, with its 95 % interval, and of the model."""
-    days = {day: of_day(directory, day) for day in data.DAYS}
-    made = drawn(MODEL_TESTS)
-    rows = [["", *(f"{day[6:]} May" for day in days), "model"]]
-    parts, whole = {day: split(of) for day, of in days.items()}, split(made)
-    for name, of in STATISTICS.items():
-        rows.append([name, *(_shown(*interval(part, of)) for part in parts.values()), f"{of(whole):.3g}"])
-    for table, key in ((LENGTHS, "windows"), (PINGS, "pings")):
-        for name, what in table.items():
-            found = [_shown(*interval(getattr(day, key), what)) for day in days.values()]
-            rows.append([name, *found, f"{what(getattr(made, key)):.3g}"])
+    days, made = [of_day(directory, day) for day in data.DAYS], drawn(MODEL_TESTS)
+    rows = [["", *(f"{day[6:]} May" for day in data.DAYS), "model"]]
+
+    def add(table: Mapping[str, Callable[[Any], Any]], part: Callable[[Day], Any]) -> None:
+        parts, model = list(map(part, days)), part(made)
+        for name, of in table.items():
+            rows.append([name, *(_shown(*interval(each, of)) for each in parts), f"{of(model):.3g}"])
+
+    add(STATISTICS, split)
+    add(LENGTHS, attrgetter("windows"))
+    add(PINGS, attrgetter("pings"))
     return rows
 
 
