@@ -81,7 +81,7 @@ def draw() -> None:
         )
         load("gallery")(place).run()
         for name in ("leo", "satellite-2026"):
-            load(name)(place).draw(load(name)(md.DOCS).read())  # type: ignore[attr-defined]
+            load(name)(md.DOCS).draw(place)
         for pattern in PICTURES:
             for old in md.DOCS.glob(pattern):
                 old.unlink()

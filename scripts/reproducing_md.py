@@ -36,7 +36,7 @@ FITS = PAGE.parent / "fits"
 #: Columns of a line.
 WIDTH = 126
 #: A figure must not be larger than this, bytes.
-LARGEST = 150_000
+LARGEST = 200_000
 #: Printed numbers of a figure that its line in the list has, at most.
 NUMBERS = 6
 

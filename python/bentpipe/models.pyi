@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
-from bentpipe.plain import Model, OnPath
+from bentpipe.document.plain import Model, OnPath
 
 Steps = Sequence[Sequence[Any]]
 """Instants, and a value from each of them on: [["0 s", "20 ms"], ["15 s", "25 ms"]]."""

@@ -91,17 +91,21 @@ class Experiment(ABC):
 
         A full experiment has a page and figures, too.
         """
-        from bentpipe.plot import looks
-
         ordered = sorted(rows, key=lambda row: [row[key] for key in KEYS])
         write_rows(self.table, [{name: row[name] for name in (*KEYS, *self.columns)} for row in ordered])
         if self.quick:
             return [self.table]
         self.write_page()
+        self.draw(self.out)
+        return [self.table, self.page]
+
+    def draw(self, folder: Path) -> None:
+        """Draws the figures of the table into a folder."""
+        from bentpipe.plot import looks
+
         with looks.fixed(looks.PAGE | looks.LETTERS):
             for name, figure in self.views(self.read()):
-                looks.write(figure, self.out / name)
-        return [self.table, self.page]
+                looks.write(figure, folder / name)
 
     def write_page(self) -> None:
         """Writes the page of the table."""
