@@ -74,7 +74,9 @@ mod tests {
             assert_eq!(found.contains("echo of marks"), entry.sender.marks == Marks::Dctcp, "{}", entry.id);
             assert_eq!(found.contains("ECT(1)"), entry.sender.marks == Marks::L4s, "{}", entry.id);
             assert_eq!(found.contains("extra segments"), entry.needs().extra_segments, "{}", entry.id);
-            assert_eq!(found.contains("hints"), entry.needs().path_change, "{}", entry.id);
+            let needs = entry.needs();
+            assert_eq!(found.contains("hints about the path"), needs.path_change, "{}", entry.id);
+            assert_eq!(found.contains("hints about the errors"), needs.link_quality, "{}", entry.id);
             assert_eq!(
                 found.contains("subflows"),
                 ["lia", "olia", "balia"].contains(&entry.id),

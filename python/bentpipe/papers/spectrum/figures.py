@@ -78,9 +78,11 @@ def compatibility(found: Findings, number: int, cc: str, queue: str) -> Figure:
     links = claims.present(runs, "mbps")
     fig, axes = draw.figure(3.4, rows=2, columns=len(links), sharex="col", sharey="row")
     rows: list[dict[str, Key]] = []
-    end = float(found.plan.settings["share_s"])
-    last, highest = min(LAST_S, end / 2), 2.0
+    settings, highest = found.plan.settings, 2.0
+    ends = {m: float(settings["share_s" if m < scenarios.FAST_MBPS else "share_fast_s"]) for m in links}
+    last = min(LAST_S, min(ends.values()) / 2)
     for i, mbps in enumerate(links):
+        end = ends[mbps]
         top, bottom = axes[i], axes[len(links) + i]
         counts = claims.present(runs, "n", mbps=mbps)
         for who, name, shift in (("x", cc, 0.94), ("tcp", "tcp", 1.06)):
@@ -108,7 +110,7 @@ def compatibility(found: Findings, number: int, cc: str, queue: str) -> Figure:
         bottom.set_ylim(bottom=0)
         bottom.set_xscale("log", base=2)
         bottom.set(xlim=(flows_of[0] / 1.6, flows_of[-1] * 1.6), xlabel="flows (half TCP)")
-        shown = flows_of if len(flows_of) < 5 else flows_of[::2]
+        shown = flows_of if len(flows_of) < 5 else [count for count in flows_of if count in (2, 8, 32, 128)]
         bottom.set_xticks(shown, [str(c) for c in shown])
         bottom.minorticks_off()
         draw.panel_title(top, f"{mbps:g} Mbit/s")
@@ -126,7 +128,7 @@ def compatibility(found: Findings, number: int, cc: str, queue: str) -> Figure:
         control=LABELS[cc],
         queue=QUEUES[queue],
         last=last,
-        end=end,
+        ends=" and ".join(f"{end:g} s at {mbps:g} Mbit/s" for mbps, end in ends.items()),
         seeds=", ".join(seeds),
         seed=setup.TRACE_SEED,
         marked=marked,
