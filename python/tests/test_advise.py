@@ -265,7 +265,7 @@ def test_runs_that_are_kept_are_not_made_again_wherever_they_were_made(
     def none() -> Processes:
         raise AssertionError("a run is made again")
 
-    asked: dict[str, Any] = {**LINK, "per": 1e-3, "cc": FEW, "plan": PLAN, "out": tmp_path}
+    asked: dict[str, Any] = {**LINK, "per": "1e-3", "cc": FEW, "plan": PLAN, "out": tmp_path}
     for executor in (lambda: Processes(2), none):
         assert bp.advise(**asked, executor=executor).to_dict() == answer.to_dict()
     with pytest.raises(AssertionError):
