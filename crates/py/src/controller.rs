@@ -23,7 +23,7 @@ pub(crate) struct PyController {
     flow: String,
     mss: f64,
     decision: Decision,
-    /// Does the class define `on_path_change`?
+    /// Which of the methods that take hints the class defines.
     hinted: [bool; Hint::METHODS.len()],
     /// The latest instant of an event, and whether the class defines `probes`.
     now: Time,

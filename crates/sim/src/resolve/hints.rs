@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use bentpipe_cc::registry;
 use bentpipe_cc::{Hint, LinkQuality, PathChange, Rate, RateChange, Span, Time};
 
 use crate::keys::error::{Error, Key};
@@ -90,7 +91,9 @@ pub(crate) fn hints_on(
         TimedHint { at: known, hint: Hint::LinkQuality(quality) }
     };
     let mut all: Vec<_> = changes.into_iter().map(hint).chain(rates.into_iter().map(rate_hint)).collect();
-    all.extend(error_changes(there, wire, links).into_iter().map(quality_hint));
+    if flow.quality_hints.unwrap_or_else(|| may_use_quality(flow)) {
+        all.extend(error_changes(there, wire, links).into_iter().map(quality_hint));
+    }
     all.sort_by_key(|hint| hint.at);
     all.into()
 }
@@ -111,6 +114,13 @@ fn rate_changes(directions: &[DirectionId], links: &[LinkPlan]) -> Vec<(Time, u6
         before = if now > 0 { now } else { before };
     }
     changes
+}
+
+/// May the controller use hints about errors? Of one that the registry does not know, the run will tell. A time
+/// line may have very many steps, and a scenario very many flows.
+fn may_use_quality(flow: &Flow) -> bool {
+    let uses = |name: &str| registry::find(name).is_none_or(|entry| entry.needs().link_quality);
+    flow.cc.as_ref().is_some_and(|cc| uses(&cc.name))
 }
 
 /// When the bit error rate of these directions changes, and to which rate.
