@@ -13,7 +13,7 @@ import equilibria
 import extremes
 import ns2_curves
 import ns2_grid
-import ns2_queues
+import ns2_means
 import ns2_satellite
 import ns3_grid
 import orbit_paths
@@ -30,7 +30,7 @@ MODULES = {
     "extremes": extremes,
     "ns2-curves": ns2_curves,
     "ns2-grid": ns2_grid,
-    "ns2-queues": ns2_queues,
+    "ns2-queues": ns2_means,
     "ns2-satellite": ns2_satellite,
     "ns3-grid": ns3_grid,
     "orbit-paths": orbit_paths,

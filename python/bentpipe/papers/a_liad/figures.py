@@ -384,7 +384,7 @@ PLACES = (
     Place("1", "sending rate of LIAD over the RTT", liad, ("A1",), where(experiment="fig1")),
     Place("2", "the phases of A-LIAD's window (a sketch)", phases,
         needs=where(experiment="loss", cc="a-liad")),
-    Place("3", "windows of two flows with different RTTs (a sketch)", claims=("A10",),
+    Place("3", "windows of two flows with different RTTs (a sketch)", claims=("A10", "A11"),
         why="a sketch without axes; the law that it illustrates, equation 11, is the figure alpha"),
     Place("4", "the network of the simulations",
         why="senders and receivers around one bottleneck; the set-up's table has rates and delays"),
