@@ -34,10 +34,10 @@ pub enum Call {
     OnWindowValidated,
     OnPathChange,
     OnRateChange,
-    OnLinkQuality,
     BackoffAtLoss,
     BackoffAtEcn,
     BackoffAtTimeout,
+    OnLinkQuality,
 }
 
 /// The functions of the page that has the classes.

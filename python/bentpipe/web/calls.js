@@ -14,8 +14,7 @@ const ownControllers = (() => {
   const CALLS = [["on_ack", ACK], ["on_congestion", "loss"], ["on_congestion", "ecn"], ["on_congestion", "timeout"], ["on_undo"],
     ["on_life", "idle_restart"], ["on_life", "recovered"], ["on_life", "mss_changed"], ["on_life", "window_validated"],
     ["on_path_change", ["ahead_s", "dark_s"]], ["on_rate_change", ["ahead_s", "before", "after"]],
-    ["on_link_quality", ["ahead_s", "bit_error_rate"]],
-    ["backoff", "loss"], ["backoff", "ecn"], ["backoff", "timeout"]];
+    ["backoff", "loss"], ["backoff", "ecn"], ["backoff", "timeout"], ["on_link_quality", ["ahead_s", "bit_error_rate"]]];
   const made = [], read = new TextDecoder();
   let classes = {}, before = 0, buffer = null, all = null;
 
