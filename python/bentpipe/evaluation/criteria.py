@@ -83,7 +83,7 @@ CRITERIA = tuple(
 
 
 class Held(NamedTuple):
-    """The result of a line for an algorithm: the verdict, and the worst of so many settings."""
+    """The verdict of a line on an algorithm, its worst setting, and the number of settings."""
 
     line: Line
     verdict: Verdict

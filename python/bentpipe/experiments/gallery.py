@@ -243,7 +243,7 @@ def page(rows: Rows) -> str:
     return rendered(
         PAGE,
         **{"buffer": BUFFER, "cross": sum(rate for rate, _ in CROSS), "bdp": BDP, "top": TOP},
-        # Of packets of 1500 bytes one is lost among so many.
+        # One packet of 1500 bytes in this many is lost.
         one_in=lambda ber: round(1 / -math.expm1(1500 * 8 * math.log1p(-ber))),
         table=markdown(heads, body),
         entries=[(find(cc), digest(panels)) for (cc,), panels in rows.groups("cc").items()],

@@ -82,7 +82,7 @@ A frame has a row per flow and run, as `Runs.flows` and `DIR/flows/*.parquet` ha
 
 
 def tables(given: ManyGiven) -> Stored:
-    """The tables of what figures of many runs are drawn of.
+    """The input of the figures of many runs, as tables.
 
     Raises:
         ScenarioError: it is none of these, a place has no runs, or is no dataset and no result.
