@@ -4,7 +4,7 @@
 use bentpipe_cc::Span;
 
 use crate::link::random::Stream;
-use crate::link::time_line::TimeLine;
+use crate::link::time_line::{Leg, TimeLine};
 
 /// The delay behind one transmitter.
 #[derive(Debug)]
@@ -18,7 +18,8 @@ pub(super) enum Flight {
 impl Flight {
     /// The delays and the handovers of a time line.
     pub(super) fn varying(line: TimeLine) -> Self {
-        Self::Varying(Box::new(VaryingDelay { line, leg: 0, air: 0, ahead: 0, there: 0 }))
+        let (leg, end) = (line.legs()[0], line.end_of_leg(0));
+        Self::Varying(Box::new(VaryingDelay { line, number: 0, leg, end, air: 0, ahead: 0, there: 0 }))
     }
 
     /// A random part of `most` for each packet, drawn from `stream`. Packets keep their order.
@@ -81,8 +82,10 @@ impl Flight {
 #[derive(Debug)]
 pub(super) struct VaryingDelay {
     line: TimeLine,
-    /// The leg in which the last transmission ended.
-    leg: usize,
+    /// The leg in which the last transmission ended, its number and its end.
+    leg: Leg,
+    number: usize,
+    end: u64,
     /// The first handover after the beginning of the last transmission.
     air: usize,
     /// When the packet ahead reaches the far end, or would if it were not lost at a handover to come.
@@ -92,11 +95,13 @@ pub(super) struct VaryingDelay {
 }
 
 impl VaryingDelay {
-    #[inline(never)]
+    #[inline(always)]
     fn cut(&mut self, begin: u64) -> Option<u64> {
-        if !self.line.handover.loses {
-            return None;
-        }
+        if self.line.handover.loses { self.next_handover(begin) } else { None }
+    }
+
+    #[inline(never)]
+    fn next_handover(&mut self, begin: u64) -> Option<u64> {
         let handovers = self.line.handovers();
         while handovers.get(self.air).is_some_and(|at| at.0 <= begin) {
             self.air += 1;
@@ -108,12 +113,12 @@ impl VaryingDelay {
 
     /// [`Flight::land`]. A packet that would overtake arrives its own transmission time after the packet
     /// ahead.
-    #[inline(never)]
+    #[inline(always)]
     fn land(&mut self, sent: u64, cut: Option<u64>, alone: Option<u64>) -> Result<u64, u64> {
-        while self.line.legs().get(self.leg + 1).is_some_and(|next| next.at.0 <= sent) {
-            self.leg += 1;
+        if sent >= self.end {
+            self.go_to(sent);
         }
-        let mut arrival = sent.saturating_add(self.line.delay(self.leg, sent));
+        let mut arrival = sent.saturating_add(self.leg.delay_at(sent, self.end));
         if !self.line.reorder && arrival < self.ahead {
             arrival = self.ahead.saturating_add(alone.unwrap_or(0));
         }
@@ -127,6 +132,16 @@ impl VaryingDelay {
                 Ok(arrival)
             }
         }
+    }
+
+    /// Moves on to the leg of `sent`.
+    #[inline(never)]
+    fn go_to(&mut self, sent: u64) {
+        while self.end <= sent && self.number + 1 < self.line.legs().len() {
+            self.number += 1;
+            self.end = self.line.end_of_leg(self.number);
+        }
+        self.leg = self.line.legs()[self.number];
     }
 }
 

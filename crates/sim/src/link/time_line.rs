@@ -38,6 +38,24 @@ pub struct Leg {
     pub towards: Span,
 }
 
+impl Leg {
+    /// The delay at `at` in this leg, which ends at `end`, ns.
+    #[inline(always)]
+    pub(super) fn delay_at(&self, at: u64, end: u64) -> u64 {
+        let Self { at: begin, delay: Span(from), towards: Span(to) } = *self;
+        if from == to {
+            return from;
+        }
+        // Rounded towards the delay at the beginning.
+        let (way, passed, length) = (from.abs_diff(to), at - begin.0, end - begin.0);
+        let part = match way.checked_mul(passed) {
+            Some(product) => product / length,
+            None => (u128::from(way) * u128::from(passed) / u128::from(length)) as u64,
+        };
+        if to > from { from + part } else { from - part }
+    }
+}
+
 /// What becomes of packets at a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handover {
@@ -172,18 +190,8 @@ impl TimeLine {
     }
 
     /// The delay at `at` in leg `i`, ns.
-    pub(super) fn delay(&self, i: usize, at: u64) -> u64 {
-        let Leg { at: begin, delay: Span(from), towards: Span(to) } = self.legs[i];
-        if from == to {
-            return from;
-        }
-        // Rounded towards the delay at the beginning.
-        let (way, passed, length) = (from.abs_diff(to), at - begin.0, self.end_of_leg(i) - begin.0);
-        let part = match way.checked_mul(passed) {
-            Some(product) => product / length,
-            None => (u128::from(way) * u128::from(passed) / u128::from(length)) as u64,
-        };
-        if to > from { from + part } else { from - part }
+    fn delay(&self, i: usize, at: u64) -> u64 {
+        self.legs[i].delay_at(at, self.end_of_leg(i))
     }
 
     /// Work that can be done from `from` until `to`, in [`PARTS`] of a bit. It searches for the step.

@@ -34,8 +34,11 @@ impl Transmitter {
     /// transmission. Bytes of an opportunity have been sent by `begin`.
     #[inline(always)]
     pub(super) fn send(&mut self, begin: u64, size: u16, cut: Option<u64>) -> u64 {
-        let SendingRate::Fixed(rate) = &mut self.rate else { return self.send_otherwise(begin, size, cut) };
-        let sent = rate.send(begin, size);
+        let sent = match &mut self.rate {
+            SendingRate::Fixed(rate) => rate.send(begin, size),
+            SendingRate::Varying(rate) => rate.send(begin, size, cut),
+            SendingRate::Instant | SendingRate::Slots(_) => return begin,
+        };
         self.occupy(begin, sent - begin)
     }
 
@@ -48,14 +51,6 @@ impl Transmitter {
         }
         let sent = rate.send(begin, size);
         Some(self.occupy(begin, sent - begin))
-    }
-
-    /// [`Transmitter::send`] without a fixed rate.
-    #[inline(never)]
-    fn send_otherwise(&mut self, begin: u64, size: u16, cut: Option<u64>) -> u64 {
-        let SendingRate::Varying(rate) = &mut self.rate else { return begin };
-        let sent = rate.send(begin, size, cut);
-        self.occupy(begin, sent - begin)
     }
 
     /// How long the last packet takes alone at the rate of its last bit, ns; `None` if a handover cut it

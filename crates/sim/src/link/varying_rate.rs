@@ -11,8 +11,9 @@ use crate::link::time_line::{LATEST, PARTS, TimeLine};
 #[derive(Debug)]
 pub(super) struct VaryingRate {
     line: TimeLine,
-    /// The step in which it becomes free.
+    /// The step in which it becomes free, and its end.
     step: usize,
+    end: u64,
     /// Work left of the last packet, less than a nanosecond's.
     carry: u64,
     /// Work done, that beyond the present included.
@@ -28,7 +29,8 @@ pub(super) struct VaryingRate {
 
 impl VaryingRate {
     pub(super) fn new(line: TimeLine) -> Self {
-        Self { line, step: 0, carry: 0, done: 0, usual: (0, 0), whole: 0, rest: 0, last_alone: Some(0) }
+        let end = line.end_of_step(0);
+        Self { line, step: 0, end, carry: 0, done: 0, usual: (0, 0), whole: 0, rest: 0, last_alone: Some(0) }
     }
 
     /// The transmission time of `size` bytes at the highest rate, ns.
@@ -72,12 +74,42 @@ impl VaryingRate {
 
     /// Sends `size` bytes from `begin` on, or until the handover at `cut`. Returns the end of their
     /// transmission.
+    #[inline(always)]
     pub(super) fn send(&mut self, begin: u64, size: u16, cut: Option<u64>) -> u64 {
+        match self.send_alike(begin, size, cut) {
+            Some(sent) => sent,
+            None => self.send_any(begin, size, cut),
+        }
+    }
+
+    /// The same, if the packet is as large as the last one and is sent within the present step. `None` if not,
+    /// and nothing has happened.
+    #[inline(always)]
+    fn send_alike(&mut self, begin: u64, size: u16, cut: Option<u64>) -> Option<u64> {
+        let rate = self.line.steps()[self.step].rate_bps;
+        if self.usual != (size, rate) || self.carry >= rate {
+            return None;
+        }
+        let (before, sum) = (self.carry, self.rest + self.carry);
+        let over = sum >= rate;
+        let sent = begin + self.whole + u64::from(over);
+        if sent >= self.end.min(cut.unwrap_or(u64::MAX)) {
+            return None;
+        }
+        self.carry = if over { sum - rate } else { sum };
+        self.done += u128::from(u64::from(size) * 8 * PARTS + before - self.carry);
+        self.last_alone = Some(self.whole);
+        Some(sent)
+    }
+
+    #[inline(never)]
+    fn send_any(&mut self, begin: u64, size: u16, cut: Option<u64>) -> u64 {
         let given = u64::from(size) * 8 * PARTS + self.carry;
         let (sent, alone, left) = self.work_off(begin, size, cut);
         self.done += u128::from(given - left);
         self.last_alone = alone;
         self.line.go_to(&mut self.step, sent);
+        self.end = self.line.end_of_step(self.step);
         sent
     }
 
