@@ -132,20 +132,26 @@ pub(crate) struct RoundMax {
     /// round and of all later ones.
     best: VecDeque<(u64, u64)>,
     max: u64,
+    /// The last of `best`, beside which most values are not kept.
+    last: (u64, u64),
 }
 
 impl RoundMax {
     /// A filter over `window` rounds.
     pub(crate) fn new(window: f64) -> Self {
-        Self { window: (window as u64).max(1), best: VecDeque::new(), max: 0 }
+        Self { window: (window as u64).max(1), best: VecDeque::new(), max: 0, last: (u64::MAX, 0) }
     }
 
     /// Takes a value measured in `round`.
     #[inline]
     pub(crate) fn add(&mut self, round: u64, value: u64) {
-        if self.best.back().is_some_and(|&(last, greatest)| last == round && value <= greatest) {
-            return;
+        if self.last.0 != round || value > self.last.1 {
+            self.keep(round, value);
         }
+    }
+
+    #[inline(never)]
+    fn keep(&mut self, round: u64, value: u64) {
         while self.best.back().is_some_and(|&(_, old)| old <= value) {
             self.best.pop_back();
         }
@@ -154,13 +160,14 @@ impl RoundMax {
         }
         self.best.push_back((round, value));
         self.max = self.best[0].1;
+        self.last = (round, value);
     }
 
     /// Forgets all values but this one, as if it were measured in `round`.
     pub(crate) fn restart(&mut self, round: u64, value: u64) {
         self.best.clear();
         self.best.push_back((round, value));
-        self.max = value;
+        (self.max, self.last) = (value, (round, value));
     }
 
     /// The maximum; 0 before the first value.
