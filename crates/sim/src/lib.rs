@@ -22,13 +22,13 @@ pub mod workload;
 pub use capture::pcap;
 pub use engine::many::{Finished, Job, RunPool};
 pub use engine::played::{Happening, Moment, PlayedPart, PlayedRun};
-#[doc(hidden)]
-pub use engine::run_by_reference;
 pub use engine::stepped::SteppedRun;
 pub use engine::{
     EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Supply, Watch, capture_in_memory, no_supply, run,
     run_captured,
 };
+#[doc(hidden)]
+pub use engine::{run_by_reference, run_in_batches};
 pub use keys::error::{self, Error};
 pub use keys::file::{FileError, FileSource, head as read_head, read as read_file, read_files_by};
 pub use keys::units;

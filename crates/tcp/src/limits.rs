@@ -38,11 +38,13 @@ impl Limits {
     }
 
     /// Time passes until `now` under the current limit and a window of `cwnd` bytes.
+    #[inline(always)]
     pub(crate) fn pass(&mut self, now: Time, cwnd: u64) {
         self.pass_as(now, cwnd, self.now);
     }
 
     /// As `pass`, but the time that passed belongs to `limit`.
+    #[inline(always)]
     pub(crate) fn pass_as(&mut self, now: Time, cwnd: u64, limit: Limit) {
         let span = now.since(self.since).0;
         if span == 0 {

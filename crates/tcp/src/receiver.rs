@@ -228,6 +228,32 @@ impl Receiver {
         Some(BareAck { ack: self.next, tsecr: self.ts_recent, ece: self.echo })
     }
 
+    /// [`Receiver::on_next_in_order`] for segments in a row, as long as each is the next in order and is
+    /// acknowledged at once. `segments` has the instant, the number modulo 2^32 and the timestamp of each; `answer`
+    /// receives its acknowledgement. Returns how many it has taken.
+    #[inline(always)]
+    pub fn on_row_in_order(
+        &mut self,
+        segments: impl Iterator<Item = (Time, u32, u32)>,
+        mut answer: impl FnMut(BareAck),
+    ) -> usize {
+        if !self.is_in_order() || self.ecn || self.delay != AT_ONCE {
+            return 0;
+        }
+        let first = self.next;
+        for (now, number, tsval) in segments {
+            if number != self.next as u32 {
+                break;
+            }
+            self.keep_timestamp(now, self.next, tsval);
+            self.next += 1;
+            self.last_ack = self.next;
+            answer(BareAck { ack: self.next, tsecr: self.ts_recent, ece: self.echo });
+        }
+        self.high = self.next;
+        (self.next - first) as usize
+    }
+
     /// [`Receiver::on_data`] for segment `seq` if it extends the newest run and no higher segment has
     /// arrived. It is not for a probe or an extra segment. This is the most frequent case while a segment is
     /// missing. The acknowledgement carries [`Receiver::sack_blocks`].

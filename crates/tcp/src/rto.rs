@@ -68,7 +68,7 @@ impl Estimator {
 
     /// Takes a sample for the timer; with delayed ACKs it is longer than the sample for the controllers. All
     /// before `una` is acknowledged, and `next` is the next new segment.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sample(&mut self, rtt: Span, una: u64, next: u64) {
         let same_tick = self.coarse.wrapping_sub(rtt.0) < self.granularity.0.max(1);
         if !(same_tick && self.rests) {
@@ -200,7 +200,7 @@ impl Deviation {
 
 /// Takes a sample for the controllers, with the same filter as the timer but on exact samples. SRTT takes
 /// `smoothed`, which is `rtt` or longer.
-#[inline]
+#[inline(always)]
 pub(crate) fn follow(known: &mut Option<Rtt>, rtt: Span, smoothed: Span) {
     match known {
         None => *known = Some(Rtt { latest: rtt, min: rtt, smoothed, var: Span(smoothed.0 / 2) }),

@@ -116,11 +116,13 @@ impl Scoreboard {
         self.lost_count
     }
 
+    #[inline(always)]
     fn slot(&self, seq: u64) -> usize {
         seq as usize & self.sent_at.len().wrapping_sub(1)
     }
 
     /// Segment `next` goes out for the first time.
+    #[inline(always)]
     pub(crate) fn send_new(&mut self, now: Time, stamp: Option<Stamp>) {
         if self.outstanding() == self.sent_at.len() as u64 {
             self.grow();
@@ -156,6 +158,7 @@ impl Scoreboard {
         lost
     }
 
+    #[inline(always)]
     fn stamp(&mut self, seq: u64, now: Time, stamp: Option<Stamp>) {
         let slot = self.slot(seq);
         self.sent_at[slot] = now;
@@ -241,7 +244,7 @@ impl Scoreboard {
 
     /// Drops the segments below `ack` while [`Scoreboard::is_in_order`] holds. Returns the send times of the
     /// first and the last of them.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn shift(&mut self, ack: u64) -> (Time, Time) {
         let sent = (self.sent_at[self.slot(self.una)], self.sent_at[self.slot(ack - 1)]);
         self.una = ack;

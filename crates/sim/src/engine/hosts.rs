@@ -234,16 +234,13 @@ pub(super) trait Hosts: EventLoop {
             let network = self.network();
             let (now, flow) = (network.now, &mut network.flows[f]);
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
-            let mut packet = if let Some(control) = tcp.poll_end(now, f as u32, flow.data_route) {
-                control
-            } else if let Some(data) = tcp.poll(now) {
-                flow.data.sent += 1;
-                tcp.any_data_packet(&data, f as u32, flow.data_route, &mut network.carried)
-            } else {
+            let Some(mut packet) = tcp.next_packet(now, f as u32, flow.data_route, &mut network.carried)
+            else {
                 network.recorder.on_change(now, f, tcp, cause);
                 let due = tcp.due();
                 return self.arm_sender(f, due);
             };
+            flow.data.sent += u64::from(!packet.has(CONTROL));
             if !alone {
                 network.load(f, &mut packet);
             }

@@ -25,7 +25,7 @@ use crate::capture::tap::Tap;
 use crate::record::Outcome;
 use crate::resolve::plan::Plan;
 pub use error::RunError;
-use fast_path::FastPath;
+use fast_path::{BatchSizes, FastPath};
 use network::Network;
 pub use network::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, Supply, Watch};
 use reference::Reference;
@@ -48,7 +48,8 @@ pub fn run_captured(
     supply: &mut Supply<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Outcome, RunError> {
-    run_under_tap(plan, Tap::new(plan, capture)?, supply, watch).map(|(outcome, _)| outcome)
+    let tap = Tap::new(plan, capture)?;
+    run_under_tap(plan, tap, BatchSizes::default(), supply, watch).map(|(outcome, _)| outcome)
 }
 
 /// Runs `plan`, and returns the headers of its packets as a capture in memory, with `most` bytes at the most.
@@ -64,19 +65,20 @@ pub fn capture_in_memory(
     watch: &mut Watch<'_>,
 ) -> Result<Vec<u8>, RunError> {
     let tap = Tap::in_memory(plan, at, most)?;
-    run_under_tap(plan, Some(tap), supply, watch).map(|(_, bytes)| bytes)
+    run_under_tap(plan, Some(tap), BatchSizes::default(), supply, watch).map(|(_, bytes)| bytes)
 }
 
 /// Runs `plan` under the eyes of a tap. Returns the bytes that it has captured in memory, too.
 fn run_under_tap(
     plan: &Plan,
     tap: Option<Box<Tap>>,
+    sizes: BatchSizes,
     supply: &mut Supply<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<(Outcome, Vec<u8>), RunError> {
     let network = Network::new(plan, tap, supply, watch)?;
     let mut network = match fast_path::eligibility(plan, &network) {
-        Some(eligible) => FastPath::new(plan, network, eligible).run(watch)?,
+        Some(eligible) => FastPath::new(plan, network, eligible, sizes).run(watch)?,
         None => Reference::new(plan, network).run(watch)?,
     };
     if network.tap.as_ref().is_some_and(|tap| tap.captures()) && !watch(1.0) {
@@ -84,6 +86,22 @@ fn run_under_tap(
     }
     let bytes = network.tap.as_mut().map_or_else(Vec::new, |tap| tap.bytes());
     Ok((network.finish(plan)?, bytes))
+}
+
+/// As [`run`], with batches of at most `most` packets on every route where `least` packets are expected to
+/// meet.
+///
+/// # Errors
+/// As for [`run`].
+#[doc(hidden)]
+pub fn run_in_batches(
+    plan: &Plan,
+    (least, most): (f64, usize),
+    supply: &mut Supply<'_>,
+    watch: &mut Watch<'_>,
+) -> Result<Outcome, RunError> {
+    let sizes = BatchSizes { least, most };
+    run_under_tap(plan, Tap::new(plan, None)?, sizes, supply, watch).map(|(outcome, _)| outcome)
 }
 
 /// As [`run`], by the reference loop: an event for each packet at each direction.

@@ -17,6 +17,7 @@ use crate::host::multipath::MultipathConnection;
 use crate::link::direction::{Direction, Fate};
 use crate::link::ledger::Breach;
 use crate::link::packet::{ACK, Packet};
+use crate::link::under_way::{InFlight, keep_after, keep_if};
 use crate::queue::Class;
 use crate::record::Outcome;
 use crate::record::recorder::Recorder;
@@ -156,6 +157,34 @@ impl Network {
         }
     }
 
+    /// [`Network::receive`] for a batch of packets. The acknowledgements stay in it.
+    pub(super) fn receive_all<const RECORDED: bool>(&mut self, batch: &mut Vec<InFlight>) {
+        let Some(first) = batch.first().map(|of| of.packet.flow) else { return };
+        let Self { flows, carried, recorder, now, .. } = self;
+        let flow = &mut flows[first as usize];
+        let Kind::Tcp(tcp) = &mut flow.kind else { return self.receive_each::<RECORDED>(batch) };
+        if batch.iter().any(|of| of.packet.flow != first) {
+            return self.receive_each::<RECORDED>(batch);
+        }
+        self.packets += batch.len() as u64;
+        flow.data.arrived += batch.len() as u64;
+        let row = if RECORDED { 0 } else { tcp.answer_row(batch, first, flow.ack_route) };
+        keep_after(row, batch, |of| {
+            let answers = tcp.on_data(of.at, &mut of.packet, flow.ack_route, carried);
+            if RECORDED {
+                recorder.received(*now, of.at, first as usize, tcp.receiver.delivered());
+            }
+            answers
+        });
+        flow.acks.sent += batch.len() as u64;
+    }
+
+    /// The same with packets of several flows, or without connections.
+    #[inline(never)]
+    fn receive_each<const RECORDED: bool>(&mut self, batch: &mut Vec<InFlight>) {
+        keep_if(batch, |of| self.receive::<RECORDED>(of.at, &mut of.packet));
+    }
+
     /// The class of a packet at direction `i`, by which its queue places it.
     pub(super) fn class(&self, i: usize, packet: &Packet) -> Class {
         let number = 2 * packet.flow as usize + usize::from(packet.has(ACK));
@@ -193,6 +222,12 @@ impl Network {
                 self.carried.free(packet.handle);
             }
         }
+    }
+
+    /// Will the next look count what the run keeps?
+    #[inline]
+    pub(super) fn is_about_to_count(&self) -> bool {
+        (self.looks + 1).is_multiple_of(LOOKS_PER_COUNT)
     }
 
     /// Checks the run when `share` of it is over: memory, rows, and whether the caller wants to continue.

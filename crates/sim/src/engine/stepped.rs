@@ -8,7 +8,7 @@ use bentpipe_tcp::Sender;
 
 use crate::capture::tap::Tap;
 use crate::engine::error::RunError;
-use crate::engine::fast_path::{FastPath, eligibility};
+use crate::engine::fast_path::{BatchSizes, FastPath, eligibility};
 use crate::engine::hosts::EventLoop;
 use crate::engine::network::{Network, Supply};
 use crate::engine::reference::Reference;
@@ -38,7 +38,9 @@ impl SteppedRun {
     pub fn new(plan: Plan, supply: &mut Supply<'_>) -> Result<Self, RunError> {
         let network = Network::new(&plan, Tap::new(&plan, None)?, supply, &mut |_| true)?;
         let events = match eligibility(&plan, &network) {
-            Some(eligible) => Events::Fast(Box::new(FastPath::new(&plan, network, eligible))),
+            Some(eligible) => {
+                Events::Fast(Box::new(FastPath::new(&plan, network, eligible, BatchSizes::default())))
+            }
             None => Events::Reference(Box::new(Reference::new(&plan, network))),
         };
         Ok(Self { plan, events, goes_on: true })

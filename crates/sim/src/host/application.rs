@@ -17,6 +17,12 @@ impl Tcp {
         self.ends.as_ref().is_none_or(|ends| ends.alone)
     }
 
+    /// Do both ends write?
+    #[inline]
+    pub(crate) fn is_duplex(&self) -> bool {
+        matches!(self.writer(), WriterEnd::Duplex(_))
+    }
+
     /// Does anybody else learn of what reaches the receiver?
     #[inline]
     pub(crate) fn is_linked(&self) -> bool {

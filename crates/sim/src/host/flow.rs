@@ -1,8 +1,9 @@
 //! The two ends of one flow inside the simulator.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use bentpipe_cc::{Controller, Time};
+use bentpipe_cc::{Controller, Span, Time};
 use bentpipe_tcp::{AckSegment, Active, BareAck, Block, Control, Data, Options, Passive, Receiver, Sender};
 
 use crate::host::books::{Books, Missing, WindowCheck};
@@ -12,6 +13,7 @@ use crate::host::control;
 use crate::host::ends::{DuplexEnd, Ends, RelayEnd, SubflowEnd, WriterEnd};
 use crate::link::packet::{ACK, CONTROL, CWR, ECE, Ecn, LOW, PROBE, Packet, RESENT, SACK};
 use crate::link::random::Stream;
+use crate::link::under_way::InFlight;
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{self, FlowPlan, ReadBy, Source};
 use crate::workload::application::Application;
@@ -136,17 +138,53 @@ impl Tcp {
     /// An acknowledgement arrived. True if [`Tcp::is_on_fast_path`].
     #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, carried: &mut CarriedStore) -> bool {
-        let upto = unwrap(packet.seq, self.sender.una());
         let bare = packet.handle == 0 && !packet.has(ECE | LOW);
-        if bare && let Some(rtt) = self.sender.on_ack_fast(now, upto) {
-            self.rtts.add(rtt.0);
-            self.check.window(&self.sender); // in flight is then set to what is outstanding
-        } else {
+        if !(bare && self.on_bare_ack(now, packet.seq)) {
+            let upto = unwrap(packet.seq, self.sender.una());
             self.on_any_ack(now, upto, packet, carried);
         }
         if self.is_on_fast_path() {
             return true; // and not done
         }
+        self.note_progress(now);
+        false
+    }
+
+    /// [`Tcp::on_bare_ack`] for acknowledgements in a row, and what is then sent: see
+    /// [`Sender::on_acks_fast`]. `out` receives each packet, at hop `hop`. Returns the number of
+    /// acknowledgements taken and the instant of the last one.
+    #[inline(always)]
+    pub(crate) fn on_bare_acks(
+        &mut self,
+        acks: impl Iterator<Item = (Time, u32)>,
+        armed: Time,
+        (flow, hop): (u32, u32),
+        mut out: impl FnMut(Time, &Packet),
+    ) -> (usize, Time) {
+        let any = self.data_packet(&Data::new(0, self.sender.flow().mss, 0), flow, hop);
+        let (sender, rtts) = (&mut self.sender, &mut self.rtts);
+        // Most samples equal the one before.
+        let (mut sample, mut count) = (0, 0);
+        let sampled = |rtt: Span| {
+            if rtt.0 != sample && count > 0 {
+                rtts.add_many(sample, std::mem::take(&mut count));
+            }
+            sample = rtt.0;
+            count += 1;
+        };
+        let (taken, last) = sender.on_acks_fast(acks, armed, sampled, |now, seq| {
+            out(now, &Packet { seq: seq as u32, ts: (now.0 / 1000) as u32, ..any });
+        });
+        if count > 0 {
+            rtts.add_many(sample, count);
+        }
+        self.check.window(&self.sender);
+        (taken, last)
+    }
+
+    /// An acknowledgement has arrived that may complete something.
+    #[inline]
+    pub(crate) fn note_progress(&mut self, now: Time) {
         if self.done_at == NEVER {
             if self.application().is_some() {
                 self.tell_application(now);
@@ -155,7 +193,17 @@ impl Tcp {
                 self.note_completion(now);
             }
         }
-        false
+    }
+
+    /// [`Tcp::on_ack`] while [`Tcp::is_on_fast_path`] holds, for an acknowledgement that carries nothing
+    /// else. Returns false if nothing has happened and [`Tcp::on_ack`] must take it.
+    #[inline(always)]
+    pub(crate) fn on_bare_ack(&mut self, now: Time, number: u32) -> bool {
+        let upto = unwrap(number, self.sender.una());
+        let Some(rtt) = self.sender.on_ack_fast(now, upto) else { return false };
+        self.rtts.add(rtt.0);
+        self.check.window(&self.sender); // in flight is then set to what is outstanding
+        true
     }
 
     /// Notes that everything is done, if it is.
@@ -253,7 +301,7 @@ impl Tcp {
     }
 
     /// When [`Tcp::on_deadline`] must be called; [`NEVER`] if not at all.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn due(&self) -> Time {
         let sender = self.sender.due();
         match &self.ends {
@@ -301,6 +349,22 @@ impl Tcp {
     pub(crate) fn is_on_fast_path(&self) -> bool {
         let quiet = |ends: &Ends| ends.alone && ends.active().is_none_or(Active::is_quiet);
         self.sender.is_on_fast_path() && self.ends.as_deref().is_none_or(quiet)
+    }
+
+    /// The next packet of the sending end at `now`, at hop `hop`: a control segment or data.
+    #[inline(always)]
+    pub(crate) fn next_packet(
+        &mut self,
+        now: Time,
+        flow: u32,
+        hop: u32,
+        carried: &mut CarriedStore,
+    ) -> Option<Packet> {
+        if let Some(control) = self.poll_end(now, flow, hop) {
+            return Some(control);
+        }
+        let data = self.poll(now)?;
+        Some(self.any_data_packet(&data, flow, hop, carried))
     }
 
     /// The next data segment at `now`, if the connection is open.
@@ -377,6 +441,26 @@ impl Tcp {
             return true;
         }
         self.on_any_data(now, packet, hop, carried)
+    }
+
+    /// [`Tcp::on_data`] for the first packets of a batch, as long as each is the next in order and nothing more.
+    /// They become their acknowledgements, at hop `hop`. Returns how many.
+    #[inline(always)]
+    pub(crate) fn answer_row(&mut self, batch: &mut [InFlight], flow: u32, hop: u32) -> usize {
+        if self.ends.is_some() {
+            return 0;
+        }
+        let any = self.bare_packet(BareAck { ack: 0, tsecr: 0, ece: false }, flow, hop);
+        let batch = Cell::from_mut(batch).as_slice_of_cells();
+        let plain = batch.iter().map(Cell::get).take_while(|of| !of.packet.has(PROBE | LOW));
+        let mut acks = batch.iter();
+        self.receiver.on_row_in_order(plain.map(|of| (of.at, of.packet.seq, of.packet.ts)), |ack| {
+            let Some(of) = acks.next() else { return };
+            of.set(InFlight {
+                at: of.get().at,
+                packet: Packet { seq: ack.ack as u32, ts: ack.tsecr, ..any },
+            });
+        })
     }
 
     #[inline(never)]

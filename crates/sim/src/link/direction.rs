@@ -32,7 +32,7 @@ use crate::link::random::Stream;
 use crate::link::slots::Slots;
 use crate::link::stages::Stages;
 use crate::link::transmitter::{FixedRate, SendingRate, Transmitter};
-use crate::link::under_way::UnderWay;
+use crate::link::under_way::{InFlight, UnderWay, keep_if};
 use crate::link::varying_rate::VaryingRate;
 use crate::loss::LossModel;
 use crate::queue::at_departure::{Class, Scheduled};
@@ -212,6 +212,20 @@ impl Direction {
         Some((packet, fate))
     }
 
+    /// The packets that come out next, in order of time, and the instant of the first one after these, if there
+    /// are more. The direction promises order.
+    #[inline]
+    pub(crate) fn front(&self) -> (&[InFlight], Option<Time>) {
+        self.under_way.front()
+    }
+
+    /// [`Direction::pop`] for the first `count` of [`Direction::front`].
+    #[inline]
+    pub(crate) fn take(&mut self, count: usize) {
+        self.under_way.take(count);
+        self.counts.delivered += count as u64;
+    }
+
     /// The promises about packets of `size` bytes, which follow from those of the stages.
     pub fn promises(&self, size: u16) -> Promises {
         let Stages { transmitter, channel, flight } = &self.stages;
@@ -298,12 +312,13 @@ impl Direction {
     /// The same where no rule decides.
     #[inline(never)]
     fn transit_in_turn(&mut self, now: Time, packet: &Packet) -> Transit {
-        let free_at = self.stages.transmitter.free_at;
-        let admitted = match &mut self.queue {
-            QueueStage::DropTail(queue) => queue.admit(now, packet.size, free_at, &mut self.counts),
+        let Self { queue, stages, counts, foreseen, .. } = self;
+        let free_at = stages.transmitter.free_at;
+        let admitted = match queue {
+            QueueStage::DropTail(queue) => queue.admit(now, packet.size, free_at, counts),
             _ => Ok(free_at.max(now.0)),
         };
-        self.send(now, admitted, packet)
+        send(now, admitted, packet, stages, counts, foreseen)
     }
 
     /// The same where a rule decides.
@@ -313,21 +328,7 @@ impl Direction {
             return self.transit_in_turn(now, packet);
         };
         let admitted = queue.admit(now, packet, &stages.transmitter, counts, foreseen);
-        self.send(now, admitted, packet)
-    }
-
-    /// Sends an admitted packet. `admitted`: when its transmission begins, or why the queue refuses it.
-    #[inline(always)]
-    fn send(&mut self, now: Time, admitted: Result<u64, Refusal>, packet: &Packet) -> Transit {
-        let begin = match admitted {
-            Ok(begin) => begin,
-            Err(why) => return self.counts.refuse(why),
-        };
-        let crossing = self.stages.cross(begin, packet);
-        let Some(lost_at) = crossing.lost else { return Transit::Arrives(crossing.at) };
-        self.counts.dropped_error += 1;
-        self.foreseen.note(now, lost_at, Doom::Error, packet);
-        Transit::Lost(crossing.at)
+        send(now, admitted, packet, stages, counts, foreseen)
     }
 
     /// Keeps an admitted packet at hop `hop` until it reaches the far end at `at`. Returns whether it is the
@@ -335,6 +336,43 @@ impl Direction {
     #[inline(always)]
     pub(crate) fn keep(&mut self, at: Time, hop: u32, packet: &Packet) -> bool {
         self.under_way.keep(at, hop, packet)
+    }
+
+    /// [`Direction::transit`] for a batch of packets in order of time. Those that get through stay in `batch`,
+    /// each with the instant at which it arrives; the others, with the instant at which they came, are added
+    /// to `lost`.
+    pub(crate) fn transit_all(&mut self, batch: &mut Vec<InFlight>, lost: &mut Vec<InFlight>) {
+        self.counts.offered += batch.len() as u64;
+        let mut settle = |of: &mut InFlight, transit| match transit {
+            Transit::Arrives(at) => {
+                of.at = at;
+                true
+            }
+            Transit::Lost(_) | Transit::Refused(_) => {
+                lost.push(*of);
+                false
+            }
+        };
+        let Self { queue, stages, counts, foreseen, .. } = self;
+        match queue {
+            QueueStage::Equal(equal) => {
+                equal.transit_all(batch, lost, &mut stages.transmitter, counts);
+            }
+            QueueStage::DropTail(queue) => keep_if(batch, |of| {
+                let admitted = queue.admit(of.at, of.packet.size, stages.transmitter.free_at, counts);
+                let transit = send(of.at, admitted, &of.packet, stages, counts, foreseen);
+                settle(of, transit)
+            }),
+            _ => keep_if(batch, |of| {
+                let transit = self.transit_by_stages(of.at, &mut of.packet);
+                settle(of, transit)
+            }),
+        }
+    }
+
+    /// [`Direction::keep`] for a batch of packets in order of time, at least one.
+    pub(crate) fn keep_all(&mut self, hop: u32, batch: &[InFlight]) -> bool {
+        self.under_way.keep_all(hop, batch)
     }
 
     /// Packets that have not reached the far end, lost ones included. Packets handed on ahead of time are
@@ -349,6 +387,28 @@ impl Direction {
         let again = self.stages.channel.arq().into_iter().flat_map(ArqSender::packets);
         partial.map(|(frame, _)| &frame.packet).into_iter().chain(again)
     }
+}
+
+/// Sends an admitted packet that came at `now`. `admitted`: when its transmission begins, or why the queue
+/// refuses it.
+#[inline(always)]
+fn send(
+    now: Time,
+    admitted: Result<u64, Refusal>,
+    packet: &Packet,
+    stages: &mut Stages,
+    counts: &mut Counts,
+    foreseen: &mut Foreseen,
+) -> Transit {
+    let begin = match admitted {
+        Ok(begin) => begin,
+        Err(why) => return counts.refuse(why),
+    };
+    let crossing = stages.cross(begin, packet);
+    let Some(lost_at) = crossing.lost else { return Transit::Arrives(crossing.at) };
+    counts.dropped_error += 1;
+    foreseen.note(now, lost_at, Doom::Error, packet);
+    Transit::Lost(crossing.at)
 }
 
 mod books;

@@ -8,6 +8,7 @@ use crate::link::contract::{Refusal, Transit};
 use crate::link::counts::Counts;
 use crate::link::packet::Packet;
 use crate::link::transmitter::Transmitter;
+use crate::link::under_way::{InFlight, keep_if};
 use crate::queue::QueueLimit;
 
 /// Longest wait at a queue without a list, ns: 146 years, so that no sum of times exceeds the end of the
@@ -54,6 +55,36 @@ impl EqualPackets {
         counts.waited += u128::from(ahead);
         counts.most = counts.most.max(ahead);
         Transit::Arrives(Time(transmitter.occupy(begin, self.time).saturating_add(self.delay)))
+    }
+
+    /// [`EqualPackets::transit`] for a batch of packets in order of time. Those that get through stay in it, each
+    /// with the instant at which it arrives; the others are added to `lost`.
+    pub(super) fn transit_all(
+        &self,
+        batch: &mut Vec<InFlight>,
+        lost: &mut Vec<InFlight>,
+        transmitter: &mut Transmitter,
+        counts: &mut Counts,
+    ) {
+        let (mut free_at, mut waited, mut most) = (transmitter.free_at, 0, counts.most);
+        keep_if(batch, |of| {
+            debug_assert_eq!(of.packet.size, self.size, "a size that nobody announced");
+            let begin = free_at.max(of.at.0);
+            let ahead = begin - of.at.0;
+            if ahead > self.room {
+                counts.refuse(Refusal::Full);
+                lost.push(*of);
+                return false;
+            }
+            waited += u128::from(ahead);
+            most = most.max(ahead);
+            free_at = begin + self.time;
+            of.at = Time(free_at.saturating_add(self.delay));
+            true
+        });
+        (counts.waited, counts.most) = (counts.waited + waited, most);
+        transmitter.free_at = free_at;
+        transmitter.busy += self.time * batch.len() as u64;
     }
 
     /// Most packets that have waited, if the longest wait was `longest`.

@@ -53,7 +53,7 @@ mod slots;
 mod stages;
 pub(crate) mod time_line;
 mod transmitter;
-mod under_way;
+pub(crate) mod under_way;
 mod varying_rate;
 
 pub use crate::queue::Class;

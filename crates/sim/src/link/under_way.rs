@@ -14,11 +14,35 @@ pub(super) struct UnderWay {
     is_shared: bool,
 }
 
+/// A packet, and the instant at which it arrives somewhere.
 #[derive(Clone, Copy, Debug)]
-struct InFlight {
-    /// Arrival at the far end.
-    at: Time,
-    packet: Packet,
+pub(crate) struct InFlight {
+    pub(crate) at: Time,
+    pub(crate) packet: Packet,
+}
+
+/// Keeps the packets of a batch for which `keeps` returns true, in their order.
+#[inline(always)]
+pub(crate) fn keep_if(batch: &mut Vec<InFlight>, keeps: impl FnMut(&mut InFlight) -> bool) {
+    keep_after(0, batch, keeps);
+}
+
+/// The same for all but the first `kept` packets, which it keeps.
+#[inline(always)]
+pub(crate) fn keep_after(
+    mut kept: usize,
+    batch: &mut Vec<InFlight>,
+    mut keeps: impl FnMut(&mut InFlight) -> bool,
+) {
+    for i in kept..batch.len() {
+        if keeps(&mut batch[i]) {
+            if kept < i {
+                batch[kept] = batch[i];
+            }
+            kept += 1;
+        }
+    }
+    batch.truncate(kept);
 }
 
 impl UnderWay {
@@ -36,6 +60,19 @@ impl UnderWay {
     #[inline]
     pub(super) fn next(&self) -> Option<Time> {
         self.packets.front().map(|slot| slot.at)
+    }
+
+    /// The next packets, and the instant at which the first one after these comes out, if there are more.
+    #[inline]
+    pub(super) fn front(&self) -> (&[InFlight], Option<Time>) {
+        let (front, rest) = self.packets.as_slices();
+        (front, rest.first().map(|of| of.at))
+    }
+
+    /// Takes the next `count` packets.
+    #[inline]
+    pub(super) fn take(&mut self, count: usize) {
+        self.packets.drain(..count);
     }
 
     /// That packet.
@@ -68,11 +105,24 @@ impl UnderWay {
     #[inline(always)]
     pub(super) fn keep(&mut self, at: Time, hop: u32, packet: &Packet) -> bool {
         if self.packets.len() == self.packets.capacity() {
-            self.grow();
+            self.grow(2);
         }
         let tied = self.is_shared && self.packets.back().is_some_and(|last| last.at == at);
         self.packets.push_back(InFlight { at, packet: Packet { hop, ..*packet } });
         self.packets.len() == 1 || tied && self.order_last()
+    }
+
+    /// [`UnderWay::keep`] for a batch of packets in order of time, at least one.
+    pub(super) fn keep_all(&mut self, hop: u32, batch: &[InFlight]) -> bool {
+        if self.is_shared {
+            return batch.iter().fold(false, |first, of| self.keep(of.at, hop, &of.packet) || first);
+        }
+        if self.packets.capacity() - self.packets.len() < batch.len() {
+            self.grow(batch.len());
+        }
+        let is_first = self.packets.is_empty();
+        self.packets.extend(batch.iter().map(|of| InFlight { packet: Packet { hop, ..of.packet }, ..*of }));
+        is_first
     }
 
     /// [`UnderWay::keep`] for a packet that may overtake others.
@@ -82,7 +132,7 @@ impl UnderWay {
             return;
         }
         if self.packets.len() == self.packets.capacity() {
-            self.grow();
+            self.grow(2);
         }
         // The deque moves its shorter side: what is before a wake, or behind a packet that overtakes.
         self.packets.insert(self.next_after(at), InFlight { at, packet: *packet });
@@ -107,10 +157,11 @@ impl UnderWay {
         place == 0
     }
 
-    /// Grows by a quarter instead of doubling: with many packets in flight they take most of a run's memory.
+    /// Makes room for at least `by` packets more. Grows by a quarter instead of doubling: with many packets in
+    /// flight they take most of a run's memory.
     #[cold]
-    fn grow(&mut self) {
-        self.packets.reserve_exact((self.packets.len() / 4).max(2));
+    fn grow(&mut self, by: usize) {
+        self.packets.reserve_exact((self.packets.len() / 4).max(by));
     }
 
     /// Adds a wake at `at`: an instant at which the direction decides and no packet comes out.

@@ -31,22 +31,29 @@ impl Default for Histogram {
 }
 
 impl Histogram {
+    /// Adds a sample.
     #[inline]
     pub(crate) fn add(&mut self, ns: u64) {
+        self.add_many(ns, 1);
+    }
+
+    /// Adds `count` equal samples.
+    #[inline(always)]
+    pub(crate) fn add_many(&mut self, ns: u64, count: u32) {
         let ns = ns.max(BINS as u64);
         let octave = ns.ilog2();
         // The leading bit gives the octave, the six bits after it the bin.
         let bin = octave as usize * BINS + ((ns >> (octave - BINS.ilog2())) as usize & (BINS - 1));
         match self.bins.get_mut(bin.wrapping_sub(self.first)) {
-            Some(n) => *n += 1,
-            None => *self.widen(bin) += 1,
+            Some(n) => *n += count,
+            None => *self.widen(bin) += count,
         }
         self.min = self.min.min(ns);
         self.max = self.max.max(ns);
-        self.count += 1;
-        let (sum, turned) = self.sum.overflowing_add(ns);
-        self.sum = sum;
-        self.turns += u64::from(turned);
+        self.count += u64::from(count);
+        let sum = u128::from(ns) * u128::from(count) + u128::from(self.sum);
+        self.sum = sum as u64;
+        self.turns += (sum >> 64) as u64;
     }
 
     /// Adds a bin outside the stored ones.

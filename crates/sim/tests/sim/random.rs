@@ -14,6 +14,7 @@ use bentpipe_sim::plan::{
 use bentpipe_sim::record::{FlowReport, Outcome, Report};
 use bentpipe_sim::{
     RunError, RunPool, Scenario, no_supply, random_scenario, run, run_by_reference, run_captured,
+    run_in_batches,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -91,7 +92,17 @@ fn by_both_loops(plan: &Plan, text: &str) -> Result<Option<Outcome>, TestCaseErr
     prop_assert!(flows[0] == flows[1], "flows differ:\n{text}\n{}\n{}", flows[0], flows[1]);
     prop_assert!(links[0] == links[1], "links differ:\n{text}\n{}\n{}", links[0], links[1]);
     prop_assert!(format!("{fast:?}") == format!("{reference:?}"), "{text}");
+    let sizes = batch_sizes(text);
+    let batched = run_in_batches(plan, sizes, &mut no_supply, &mut |_| true);
+    let batched = batched.map_err(|e| TestCaseError::fail(e.to_string()))?;
+    prop_assert!(format!("{batched:?}") == format!("{fast:?}"), "batches of {sizes:?}:\n{text}");
     Ok(Some(fast))
+}
+
+/// Sizes of batches, drawn by the text of a scenario: every route has batches, which are short or long.
+fn batch_sizes(text: &str) -> (f64, usize) {
+    let drawn = text.bytes().fold(7_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    (0.0, [1, 2, 3, 7, 64, 1_000][drawn % 6])
 }
 
 /// A scenario with its defaults written out is the same scenario: it resolves to the same plan and is

@@ -26,7 +26,7 @@ impl CachedDecision {
     }
 
     /// Reads the decision again after an event reported to the controller.
-    #[inline]
+    #[inline(always)]
     pub(super) fn ask(&mut self, cc: &dyn Controller, mss: u32) {
         let before = self.decision.cwnd;
         let Decision { cwnd, ssthresh, pacing, deadline } = cc.decision();

@@ -5,14 +5,14 @@
 //! instructions of the slow path. Both do the same as [`Sender::on_ack`] and [`Sender::poll`] without the
 //! cases that cannot occur. The tests below run them side by side with the slow path and compare.
 
-use bentpipe_cc::{Ack, Phase, RttSample, Span, Time};
+use bentpipe_cc::{Ack, Pacing, Phase, RttSample, Span, Time};
 
 use super::{Path, Probe, Sender};
 use crate::limits::Limit;
 use crate::options::LossRecovery;
 use crate::prr::Prr;
 use crate::rto;
-use crate::sack_option::SackOption;
+use crate::sack_option::{SackOption, unwrap};
 use crate::scoreboard::{Heard, Sent};
 use crate::segment::Data;
 
@@ -43,7 +43,7 @@ impl Sender {
     }
 
     /// The congestion window allows segments below `end`. Data and the receive window may allow fewer.
-    #[inline]
+    #[inline(always)]
     fn allow_below(&mut self, mut end: u64) {
         if self.flow.rwnd != u64::MAX {
             end = end.min(self.peer_edge());
@@ -138,6 +138,101 @@ impl Sender {
         rtt
     }
 
+    /// Is the congestion window alone the limit of the sender, as long as it stays on the fast path and its
+    /// controller neither paces it nor has a deadline? Then it may take [`Sender::on_acks_fast`].
+    #[inline]
+    pub fn has_no_other_limit(&self) -> bool {
+        self.limit == u64::MAX
+            && self.flow.rwnd == u64::MAX
+            && self.peer.is_none()
+            && self.ecn.is_none()
+            && self.rate.is_none()
+            && !self.options.pacing
+            && self.is_led_by_window()
+    }
+
+    #[inline(always)]
+    fn is_led_by_window(&self) -> bool {
+        !matches!(self.decision.pacing, Pacing::Rate(_)) && self.decision.deadline == Time::MAX
+    }
+
+    /// [`Sender::on_ack_fast`] and [`Sender::poll_fast`] for acknowledgements in a row, while
+    /// [`Sender::has_no_other_limit`] holds. Each of `acks` has its instant and the number of the next segment
+    /// expected, modulo 2^32. It ends before an acknowledgement that these two could not take, and after the
+    /// one that makes the sender due before `armed`. `sampled` receives each RTT sample, `out` each segment that
+    /// goes out. Returns the number of acknowledgements taken and the instant of the last one.
+    #[inline(always)]
+    pub fn on_acks_fast(
+        &mut self,
+        acks: impl Iterator<Item = (Time, u32)>,
+        armed: Time,
+        mut sampled: impl FnMut(Span),
+        mut out: impl FnMut(Time, u64),
+    ) -> (usize, Time) {
+        let mss = u64::from(self.flow.mss);
+        let (mut una, mut next) = (self.board.una(), self.board.next());
+        let (mut taken, mut last_at) = (0, Time(0));
+        let mut ack = Ack::default();
+        ack.acks = 1;
+        for (now, number) in acks {
+            let upto = unwrap(number, una);
+            if upto <= una || upto > next || self.watchful && !self.rack_is_silent(upto) {
+                break;
+            }
+            (taken, last_at) = (taken + 1, now);
+            self.limits.pass(now, self.decision.cwnd);
+            self.flow.now = now;
+            self.flow.cwnd_limited = una < self.limited_until;
+            let (first, last) = self.board.shift(upto);
+            ack.acked = (upto - una) * mss;
+            self.flow.delivered += ack.acked;
+            if upto - una > 1 {
+                ack.uncounted = ack.acked.saturating_sub(self.growth_limit(false));
+            } else {
+                ack.uncounted = 0;
+            }
+            let (rtt, for_timer) = (now.since(last), now.since(first));
+            self.rto.sample(for_timer, upto, next);
+            rto::follow(&mut self.flow.rtt, rtt, if self.srtt_of_oldest { for_timer } else { rtt });
+            ack.rtt = Some(RttSample::one(rtt));
+            ack.round_end = upto > self.round_mark;
+            if ack.round_end {
+                self.round_mark = next;
+                self.flow.round += 1;
+            }
+            self.duplicates.count = 0;
+            if self.watchful {
+                self.watch_in_order(una, upto, last, rtt);
+            }
+            self.flow.in_flight = (next - upto) * mss;
+            self.cc.on_ack(&self.flow, &ack);
+            self.ask();
+            una = upto;
+            self.timer = if next > una { now + self.rto.rto() } else { Time::MAX };
+            self.allowed_end = una + self.decision.segments();
+            sampled(rtt);
+            if !self.is_led_by_window() {
+                break;
+            }
+            while next < self.allowed_end {
+                self.board.send_new(now, None);
+                out(now, next);
+                next += 1;
+            }
+            self.timer = now + self.rto.rto(); // something is outstanding now
+            self.flow.in_flight = (next - una) * mss;
+            self.limited_until = next;
+            if self.watchful {
+                self.watch_pause(now);
+            }
+            self.limits.set(Limit::Cwnd);
+            if self.due() < armed || self.decision.cwnd < mss || self.decision.cwnd == u64::MAX {
+                break;
+            }
+        }
+        (taken, last_at)
+    }
+
     /// Every outstanding segment is in flight, once.
     #[inline]
     fn note_outstanding(&mut self) {
@@ -180,15 +275,21 @@ impl Sender {
             Limit::Rwnd
         };
         if self.watchful {
-            if self.options.tlp {
-                self.schedule_probe();
-            }
-            if self.validates {
-                self.validate(now);
-            }
+            self.watch_pause(now);
         }
         self.limits.pass(now, self.decision.cwnd);
         self.limits.set(limit);
+    }
+
+    /// The sender pauses: starts the timer of the probe, and validates the window.
+    #[inline]
+    fn watch_pause(&mut self, now: Time) {
+        if self.options.tlp {
+            self.schedule_probe();
+        }
+        if self.validates {
+            self.validate(now);
+        }
     }
 
     /// The delivery-rate sample of `ack`, whose newest segment `seq` was sent at `sent`. It is a separate

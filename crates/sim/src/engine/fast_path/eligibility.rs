@@ -18,6 +18,8 @@ pub(in crate::engine) struct Eligibility {
     pub(super) prompt: Vec<bool>,
     /// May parts of the network be processed one after the other?
     pub(super) partitions: bool,
+    /// May packets wait for others before they leave their hosts?
+    pub(super) batches: bool,
     /// May a packet pass a direction without an event?
     pub(super) unseen: bool,
 }
@@ -53,13 +55,14 @@ pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<E
     let prompt = |(host, flow): (&FlowState, &FlowPlan)| {
         host.answers_at_once() && (!recorder.has_changes() || tells(flow))
     };
-    // Rows must be in order of time, and controllers from outside may know of each other.
+    // Controllers from outside may know of each other, and rows at a change must be in order of time.
     let from_outside =
         |flow: &FlowPlan| matches!(&*flow.source, Source::Tcp { cc: CcPlan::Supplied { .. }, .. });
-    let nobody_looks = !recorder.has_changes() && recorder.first_tick().is_none();
     Some(Eligibility {
         prompt: network.flows.iter().zip(&plan.flows).map(prompt).collect(),
-        partitions: nobody_looks && !captured && !plan.flows.iter().any(from_outside),
+        partitions: !recorder.has_changes() && !captured && !plan.flows.iter().any(from_outside),
+        // Rows about a loss or a change of a window may need what a packet does ahead of time.
+        batches: !recorder.has_changes() && network.tap.is_none(),
         unseen: !captured,
     })
 }
@@ -104,11 +107,24 @@ pub(super) fn sizes(
 pub(super) fn capacity(plan: &Plan, flows: &[FlowState]) -> f64 {
     let mut slowest = BTreeMap::new();
     for (flow, host) in plan.flows.iter().zip(flows) {
-        let rates = flow.path.iter().map(|id| (id.of(&plan.links).rate_bps, id.index()));
-        if let Some((rate, i)) = rates.min() {
-            let [size, _] = host.usual_sizes();
-            slowest.insert(i, rate as f64 / 8.0 / f64::from(size.max(1)));
+        if let Some((rate, i)) = slowest_direction(plan, flow) {
+            slowest.insert(i, packets(rate, host));
         }
     }
     slowest.values().sum()
+}
+
+/// Data packets per second of one flow that has its path for itself.
+pub(super) fn rate(plan: &Plan, flow: &FlowPlan, host: &FlowState) -> f64 {
+    slowest_direction(plan, flow).map_or(0.0, |(rate, _)| packets(rate, host))
+}
+
+/// Rate and index of the slowest direction on the path of a flow.
+fn slowest_direction(plan: &Plan, flow: &FlowPlan) -> Option<(u64, usize)> {
+    flow.path.iter().map(|id| (id.of(&plan.links).rate_bps, id.index())).min()
+}
+
+fn packets(rate_bps: u64, host: &FlowState) -> f64 {
+    let [size, _] = host.usual_sizes();
+    rate_bps as f64 / 8.0 / f64::from(size.max(1))
 }

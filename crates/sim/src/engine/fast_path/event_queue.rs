@@ -116,6 +116,23 @@ impl EventQueue {
         time(self.here.timer)
     }
 
+    /// The instant of the earliest arrival here by another direction than `i`; [`Time::MAX`] if there is none.
+    #[inline(always)]
+    pub(super) fn arrival_besides(&self, i: usize) -> Time {
+        let (mut seat, mut first) = (self.seats[i].seat as usize, NONE);
+        while seat > 1 {
+            first = first.min(self.here.seated[seat ^ 1]);
+            seat /= 2;
+        }
+        time(first)
+    }
+
+    /// The number of the earliest timer here.
+    #[inline(always)]
+    pub(super) fn timer_number(&self) -> u64 {
+        self.here.timer as u64
+    }
+
     /// From now on, arrivals of direction `i` belong to this entity.
     pub(super) fn rename(&mut self, i: usize, entity: u32) {
         self.seats[i].whose = whose(entity, i);

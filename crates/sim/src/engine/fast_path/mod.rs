@@ -1,20 +1,24 @@
 //! The fast path: the same result as the reference loop, with far fewer events.
 //!
-//! It takes four short cuts. Each rests on promises of directions (`Direction::promises`):
+//! It takes these short cuts. Each rests on promises of directions (`Direction::promises`):
 //! - A packet enters the next direction ahead of time, if no other direction feeds it. A receiver may answer
 //!   ahead of time, too (`routes.rs`).
 //! - A run of directions at which nothing ever waits is a delay line, which a packet passes in one step
 //!   (`delay_line.rs`).
 //! - Parts of the network that learn of each other only after a delay are processed one after the other
 //!   (`partitions.rs`).
+//! - Packets that leave over one route cross its directions as a batch (`batches.rs`). A host works off many
+//!   packets in a row (`host_batches.rs`).
 //! - Flows with equal access delays share one direction for them (`engine/access_delays.rs`).
 //!
 //! `eligibility.rs` says which short cuts a plan may take. Events of one instant come in the order of the
 //! reference loop.
 
+mod batches;
 mod delay_line;
 mod eligibility;
 mod event_queue;
+mod host_batches;
 mod partitions;
 mod routes;
 mod timers;
@@ -28,6 +32,8 @@ use crate::engine::network::{EVENTS_PER_LOOK, Network, Watch};
 use crate::link::direction::{Direction, Fate, Push, Transit};
 use crate::link::packet::Packet;
 use crate::resolve::plan::Plan;
+pub(super) use batches::BatchSizes;
+use batches::Doors;
 use delay_line::DelayLine;
 use eligibility::Eligibility;
 pub(super) use eligibility::eligibility;
@@ -57,13 +63,16 @@ pub(super) struct FastPath {
     entities: Vec<u32>,
     hops: Vec<Hop>,
     delay_lines: Vec<DelayLine>,
+    doors: Doors,
+    /// The next sample, after all other events of its instant.
+    tick: Time,
     /// Events ahead of time that the recorder must be given.
     recorded: Recorded,
 }
 
 impl FastPath {
     /// The run of `plan` before anything has happened.
-    pub(super) fn new(plan: &Plan, mut network: Network, eligible: Eligibility) -> Self {
+    pub(super) fn new(plan: &Plan, mut network: Network, eligible: Eligibility, sizes: BatchSizes) -> Self {
         let Routes { entities, directions } = AccessDelays::add_shared(plan, &mut network);
         let mut hops: Vec<Hop> = directions.into_iter().map(Hop::new).collect();
         let ways = network.flows.iter().zip(&plan.flows).zip(&eligible.prompt);
@@ -72,9 +81,9 @@ impl FastPath {
             let flow = &network.flows[f];
             [flow.data_route, flow.ack_route].map(|first| routes::directions(&hops, first).collect())
         };
-        let sizes = eligibility::sizes(&network.directions, &network.flows, routes);
-        let all = 0..sizes.len();
-        let promises = |i| eligibility::promises(i, &sizes, &network);
+        let packet_sizes = eligibility::sizes(&network.directions, &network.flows, routes);
+        let all = 0..packet_sizes.len();
+        let promises = |i| eligibility::promises(i, &packet_sizes, &network);
         let in_order: Vec<bool> =
             all.clone().map(|i| eligible.unseen && promises(i).all(|p| p.in_order)).collect();
         let delay = |i| promises(i).map(|p| p.least_delay).min().unwrap_or(Span::ZERO);
@@ -82,10 +91,10 @@ impl FastPath {
         let is_shared: Vec<bool> = network.directions.iter().map(Direction::is_shared).collect();
         let feeders = routes::feeders(&hops, &is_shared, &ways);
         routes::assign(&mut hops, &in_order, &ways, &feeders);
-        let mut constants = delay_line::constants(&network.directions, &feeders, &sizes);
+        let mut constants = delay_line::constants(&network.directions, &feeders, &packet_sizes);
         constants.iter_mut().for_each(|constant| *constant &= eligible.unseen);
-        for (direction, sizes) in network.directions.iter_mut().zip(&sizes) {
-            if let [size] = **sizes {
+        for (direction, of) in network.directions.iter_mut().zip(&packet_sizes) {
+            if let [size] = **of {
                 direction.expect_equal_packets(size);
             }
         }
@@ -96,8 +105,22 @@ impl FastPath {
         }
         let events = event_queue(&hops, &entities, &partitions);
         let recorded = announce(&hops, &mut network);
-        let (hops, delay_lines) = share_routes(&hops, &constants, &mut network);
-        let mut run = Self { events, partitions, network, entities, hops, delay_lines, recorded };
+        let (mut hops, delay_lines) = share_routes(&hops, &constants, &mut network);
+        let mut doors = Doors::none();
+        if eligible.batches {
+            doors = Doors::new(plan, &mut hops, &network.flows, &delays, partitions.lookahead, sizes);
+        }
+        let mut run = Self {
+            events,
+            partitions,
+            network,
+            entities,
+            hops,
+            delay_lines,
+            doors,
+            tick: Time::MAX,
+            recorded,
+        };
         run.begin();
         run
     }
@@ -120,7 +143,7 @@ impl FastPath {
 
     /// The instant of the next event; [`Time::MAX`] if there is none.
     pub(super) fn next(&self) -> Time {
-        self.events.earliest()
+        self.events.earliest().min(self.tick)
     }
 
     /// Processes all events up to `until`, and those of that instant. Returns false if the run must end
@@ -132,11 +155,12 @@ impl FastPath {
         let (end, count) = (self.network.end, self.partitions.count);
         let mut until_look = EVENTS_PER_LOOK;
         loop {
-            let first = self.events.earliest();
+            let first = self.next();
             if first > until {
                 return Ok(true);
             }
-            let last = until.min(Time(first.0.saturating_add(self.partitions.lookahead.0 - 1)));
+            let last =
+                Time(first.0.saturating_add(self.partitions.lookahead.0 - 1)).min(until).min(self.tick);
             for partition in 0..count {
                 // Until then the partitions are processed one after the other.
                 let spent = |now: Time| {
@@ -147,6 +171,11 @@ impl FastPath {
                 if !self.work_until(last, &mut until_look, &mut share, watch)? {
                     return Ok(false);
                 }
+            }
+            if last == self.tick {
+                self.network.now = last;
+                self.tick = Time::MAX;
+                self.on_timer(Timer::Tick);
             }
         }
     }
@@ -160,24 +189,42 @@ impl FastPath {
         share: &mut dyn FnMut(Time) -> f64,
         watch: &mut Watch<'_>,
     ) -> Result<bool, RunError> {
+        let has_doors = !self.doors.doors.is_empty();
         loop {
             let ((at, direction), timer) = (self.events.arrival(), self.events.timer());
             let next = at.min(timer);
-            if next > last {
+            if next > last || has_doors && next >= self.doors.due {
+                if has_doors && self.move_all_on() {
+                    continue;
+                }
                 return Ok(true);
             }
             if next < self.network.now {
                 return Err(self.back_in_time(next));
             }
             self.network.now = next;
-            if timer < at {
-                self.expire();
-            } else {
-                self.on_arrival(direction);
+            let mut events = 0;
+            if has_doors {
+                events = if timer < at {
+                    self.take_timers(last, *until_look)
+                } else {
+                    self.take_arrivals(direction, last, *until_look)
+                };
             }
-            *until_look -= 1;
+            if events == 0 {
+                events = 1;
+                if timer < at {
+                    self.expire();
+                } else {
+                    self.on_arrival(direction);
+                }
+            }
+            *until_look -= events;
             if *until_look == 0 {
                 *until_look = EVENTS_PER_LOOK;
+                if self.network.is_about_to_count() {
+                    self.move_all_on();
+                }
                 if !self.network.look(share(next), watch)? {
                     return Ok(false);
                 }
@@ -261,7 +308,7 @@ impl FastPath {
     fn forward<const RECEIVERS: bool, const DIRECTIONS: bool>(&mut self, packet: &mut Packet) {
         let (mut at, mut at_hop) = (self.network.now, packet.hop);
         loop {
-            let Hop { direction, mut role, delay_line } = self.hops[at_hop as usize];
+            let Hop { direction, mut role, delay_line, .. } = self.hops[at_hop as usize];
             let mut i = direction as usize;
             let mut passes = false;
             if let Some(line) = self.delay_lines.get_mut(delay_line as usize) {
@@ -391,6 +438,9 @@ impl EventLoop for FastPath {
 
     #[inline]
     fn depart(&mut self, packet: &mut Packet) {
+        if !self.doors.doors.is_empty() {
+            return self.depart_by_door(packet);
+        }
         if self.network.tap.is_some() {
             return self.depart_seen(packet);
         }
@@ -399,6 +449,10 @@ impl EventLoop for FastPath {
 
     #[inline(always)]
     fn schedule(&mut self, at: Time, timer: Timer) {
+        if timer == Timer::Tick {
+            self.tick = at;
+            return;
+        }
         let (partition, number) = (self.partition(timer), self.number(timer));
         self.events.push(partition, at, number);
     }

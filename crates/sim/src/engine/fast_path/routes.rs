@@ -13,6 +13,8 @@ use crate::resolve::plan::{EndHosts, FlowPlan};
 
 /// A hop that begins no delay line.
 const NO_DELAY_LINE: u32 = u32::MAX;
+/// A hop without a door.
+pub(super) const NO_DOOR: u32 = u32::MAX;
 
 /// A direction on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +24,8 @@ pub(super) struct Hop {
     pub(super) role: Role,
     /// The delay line that begins here, or [`NO_DELAY_LINE`].
     pub(super) delay_line: u32,
+    /// The door at which packets wait before they enter it, or [`NO_DOOR`].
+    pub(super) door: u32,
 }
 
 /// The fate of a packet that is offered to a direction.
@@ -47,7 +51,8 @@ impl Role {
 
 impl Hop {
     /// The end of a route.
-    pub(super) const LAST: Self = Self { direction: END, role: Role::Holds, delay_line: NO_DELAY_LINE };
+    pub(super) const LAST: Self =
+        Self { direction: END, role: Role::Holds, delay_line: NO_DELAY_LINE, door: NO_DOOR };
 
     /// Direction `i` on a route, before its role is found, or its end.
     pub(super) fn new(i: u32) -> Self {

@@ -17,7 +17,7 @@ fn plan(text: &str, set: &[(&str, &str)]) -> Plan {
 fn fast_path(plan: &Plan) -> FastPath {
     let network = Network::new(plan, Tap::new(plan, None).unwrap(), &mut no_supply, &mut |_| true).unwrap();
     let eligible = eligibility(plan, &network).unwrap();
-    FastPath::new(plan, network, eligible)
+    FastPath::new(plan, network, eligible, BatchSizes::default())
 }
 
 fn network(plan: &Plan) -> Network {
@@ -140,7 +140,8 @@ fn directions_that_promise_little_give_the_same_result() {
         let network =
             Network::new(&plan, Tap::new(&plan, None).unwrap(), &mut no_supply, &mut |_| true).unwrap();
         let eligible = eligibility(&plan, &network).unwrap();
-        let network = FastPath::new(&plan, network, eligible).run(&mut |_| true).unwrap();
+        let network =
+            FastPath::new(&plan, network, eligible, BatchSizes::default()).run(&mut |_| true).unwrap();
         assert_eq!(network.finish(&plan).unwrap().report, expected, "{opaque:b}");
     }
 }
@@ -298,9 +299,9 @@ fn partitions_are_what_lies_between_links() {
     assert_eq!(slow("\"1.2 Mbit/s\"", "\"20 ms\""), (3, 20));
     assert_eq!(slow("\"1.2 Mbit/s\"", "\"3 ms\""), (2, 30));
     assert_eq!(slow("\"0.12 Mbit/s\"", "\"20 ms\"").0, 1);
-    // Rows are recorded in order of time, so there is one partition.
+    // Rows at a change are recorded in order of time, so there is one partition; samples end a window.
     assert_eq!(partitions(&[("record", "{ interval = \"change\" }")]).0, 1);
-    assert_eq!(partitions(&[("record", "{ interval = \"1 s\", links = true }")]).0, 1);
+    assert_eq!(partitions(&[("record", "{ interval = \"1 s\", links = true }")]), (3, 20));
 }
 
 /// The message about 120 s of this scenario, if a run may keep at most `most`.
