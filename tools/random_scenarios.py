@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from bentpipe import _core
+from bentpipe.document.source import Source
 
 DATA = Path(__file__).parents[1] / "crates" / "sim" / "tests" / "sim"
 LOSSES = "losses.csv"
@@ -32,7 +33,7 @@ def main(folder: Path, count: int) -> None:
         place = folder / f"{seed:05}.toml"
         place.write_text(text, encoding="utf-8")
         try:
-            _core.load(str(place), [])
+            Source(place).load()
         except _core.ScenarioError:
             place.unlink()
             continue

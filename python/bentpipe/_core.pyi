@@ -16,6 +16,7 @@ __all__ = [
     "KernelGroup",
     "RawResult",
     "ScenarioError",
+    "ScenarioText",
     "Threads",
     "__version__",
     "check",
@@ -28,13 +29,11 @@ __all__ = [
     "kernel_support",
     "kernel_sweep_groups",
     "key_parts",
-    "load",
     "measures",
     "nearest",
     "orbit_path",
     "orbit_shells",
     "orbit_snapshot",
-    "parse",
     "queues",
     "random_scenario",
     "read_file",
@@ -189,6 +188,24 @@ class RawResult:
     def event_names(self) -> list[str]: ...
 
 @final
+class ScenarioText:
+    """The text of a scenario, read and parsed once: that of a file, or the one that is given."""
+
+    def __new__(cls, name: str, path: str | PathLike[str] | None = None, text: str = "") -> ScenarioText:
+        """Messages call it `name`. ScenarioError: the file cannot be read."""
+
+    @property
+    def text(self) -> str:
+        """The text as it was written."""
+
+    def load(self, overrides: Sequence[tuple[str, str]] = ..., sweep: bool = False) -> str:
+        """The scenario with overrides, checked, as JSON.
+
+        Files of overrides are in the working directory, or else beside the scenario. Of the file of a
+        sweep, the keys that say what is varied (`vary`, `seeds`) are left out.
+        """
+
+@final
 class Threads:
     """Threads that run scenarios, which they also read and check; 0: one a core."""
 
@@ -206,13 +223,6 @@ class Threads:
 
 def controllers() -> str: ...
 def queues() -> str: ...
-def load(path: str, overrides: list[tuple[str, str]] = ..., sweep: bool = False) -> str:
-    """Reads and checks a TOML file; returns the scenario as JSON.
-
-    If it is the file of a sweep, the keys that say what is varied (`vary`, `seeds`) are left out.
-    """
-
-def parse(text: str, name: str, overrides: list[tuple[str, str]] = ...) -> str: ...
 def units() -> str:
     """The units of "time" (ns), "rate" (bit/s) and "size" (bytes) as JSON.
 

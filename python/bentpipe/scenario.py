@@ -88,7 +88,8 @@ class Scenario(Checked):
             ScenarioError: the file does not hold a correct scenario; the message names file, line and key.
         """
         _expect(path, (str, Path), "Scenario.load", "a file or the name of a scenario")
-        return cls.from_dict(Source(path).load(overrides or {}, own=True))
+        source = Source(path)
+        return cls.from_dict(source.load(overrides or {}, own=True), source.controllers)
 
     @classmethod
     def of(cls, given: Scenario | Mapping[str, Any] | str | Path) -> Scenario:
@@ -115,8 +116,14 @@ class Scenario(Checked):
         return cls.from_dict(json.loads(text))
 
     @classmethod
-    def from_dict(cls, table: Mapping[str, Any]) -> Scenario:
+    def from_dict(
+        cls, table: Mapping[str, Any], controllers: Mapping[str, Callable[..., Any]] | None = None
+    ) -> Scenario:
         """A scenario from the table that a TOML or JSON file holds.
+
+        Args:
+            table: the table.
+            controllers: the class of each flow whose `cc` is "python:NAME", by the NAME.
 
         Raises:
             ScenarioError: a key is unknown; the message has a line for each mistake that the table has. If no
@@ -125,10 +132,15 @@ class Scenario(Checked):
         if not isinstance(table, Mapping):
             raise _core.ScenarioError(f"scenario: a table is needed, not {type(table).__name__}")
         try:
-            return cls._from_dict(table)
+            made = cls._from_dict(table)
         except _core.ScenarioError:
             _check_table(table)  # which knows of all mistakes
             raise
+        for flow in made.flows:
+            name = flow.cc.get("name") if isinstance(flow.cc, Mapping) else flow.cc
+            if (own := (controllers or {}).get(str(name).removeprefix("python:"))) is not None:
+                flow.cc = {**flow.cc, "name": own} if isinstance(flow.cc, Mapping) else own
+        return made
 
     @classmethod
     def _from_dict(cls, table: Mapping[str, Any]) -> Scenario:

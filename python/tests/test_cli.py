@@ -100,7 +100,7 @@ def test_a_file_in_an_override_is_beside_the_user(cli, tmp_path, monkeypatch):
     assert ran.exit_code == 0
     assert json.loads(ran.stdout)["flows"][0]["goodput_bps"] < 1e6
     ran = cli("run", "geo", "--set", "link.geo.timeline=slwo.csv")
-    assert ran.exit_code == 2 and "no file 'slwo.csv' is in the working directory, nor in " in ran.stderr
+    assert ran.exit_code == 2 and 'no file "slwo.csv" is in the working directory, nor in ' in ran.stderr
 
 
 def test_messages_about_a_shipped_scenario_call_it_by_its_name(cli, tmp_path, monkeypatch):
@@ -650,7 +650,7 @@ WRONG = [
     ("run {file} --cc renoo", "did you mean reno"),
     ("run {file} --set nonsense", "KEY=VALUE"),
     ("run {file} --set =3", "KEY=VALUE"),
-    ("run {file} --set 'link.sta.rate=1 Mbit/s'", "no link is called 'sta'; did you mean sat?"),
+    ("run {file} --set 'link.sta.rate=1 Mbit/s'", "no link is called \"sta\"; did you mean sat?"),
     ("run {file} --set link.sat.rate=fast", "link.sat.rate"),
     ("run {file} --set link.sat.rate=", "link.sat.rate"),
     ("run {file} --set flow.7.cc=reno", "flow"),

@@ -165,7 +165,7 @@ def test_ctrl_c_ends_a_check(tmp_path) -> None:
     )
     code = (
         "import sys; from bentpipe import _core\nprint('begins', flush=True)\n"
-        "try:\n _core.load(sys.argv[1])\nexcept KeyboardInterrupt:\n print('interrupted')"
+        "try:\n _core.ScenarioText('', sys.argv[1]).load()\nexcept KeyboardInterrupt:\n print('interrupted')"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(file)],

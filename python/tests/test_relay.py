@@ -153,5 +153,5 @@ def test_none_takes_a_relay_away_in_a_sweep_and_by_set():
         assert "relay" not in Source("geo-pep").load([(key, "none")])["flow"][0]
     later = [("flow.0.relay", "none"), ("flow.0.relay", '{ at = "internet", buffer = "1 MB" }')]
     assert Source("geo-pep").load(later)["flow"][0]["relay"]["at"] == "internet"
-    with pytest.raises(bp.ScenarioError, match=r"flow\.1\.relay: the flows are 1"):
+    with pytest.raises(bp.ScenarioError, match=r"flow\.1\.relay: flow is a list; its items are 0 to 0"):
         Source("geo-pep").load([("flow.1.relay", "none")])

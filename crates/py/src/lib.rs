@@ -15,6 +15,7 @@ mod reminder;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bentpipe_cc::probe;
@@ -22,7 +23,7 @@ use bentpipe_cc::registry::{self, Kind, Marks, Value};
 use bentpipe_sim::pcap::{Capture, CaptureError, Place};
 use bentpipe_sim::plan::Plan;
 use bentpipe_sim::record::{Column, Outcome, RowsOfTables, SegmentEvent};
-use bentpipe_sim::scenario::SWEEP_KEYS;
+use bentpipe_sim::scenario::{self, SWEEP_KEYS};
 use bentpipe_sim::{EVENTS_PER_LOOK, FileError, LOOKS_PER_COUNT, RunError, Scenario};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
@@ -107,13 +108,35 @@ fn to_json(scenario: &Scenario) -> PyResult<String> {
     serde_json::to_string(scenario).map_err(wrong)
 }
 
-/// Reads and checks a TOML file with overrides; returns the scenario as JSON. Of the file of a sweep,
-/// what it varies is left out.
-#[pyfunction]
-#[pyo3(signature = (path, overrides = Vec::new(), sweep = false))]
-fn load(py: Python<'_>, path: String, overrides: Vec<(String, String)>, sweep: bool) -> PyResult<String> {
-    let others: &[&str] = if sweep { &SWEEP_KEYS } else { &[] };
-    checked(py, move || Scenario::load_except(&path, others, &overrides))
+/// The text of a scenario, read and parsed once: that of a file, or the one that is given.
+#[pyclass(frozen)]
+struct ScenarioText(Arc<scenario::ScenarioText>);
+
+#[pymethods]
+impl ScenarioText {
+    /// Messages call it `name`.
+    #[new]
+    #[pyo3(signature = (name, path = None, text = String::new()))]
+    fn new(py: Python<'_>, name: String, path: Option<PathBuf>, text: String) -> PyResult<ScenarioText> {
+        let read = aside(py, move || match path {
+            Some(path) => scenario::ScenarioText::read(&path, &name),
+            None => Ok(scenario::ScenarioText::new(text, &name)),
+        })?;
+        Ok(ScenarioText(Arc::new(read.map_err(mistaken)?)))
+    }
+
+    /// The text as it was written.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// The scenario with overrides, checked, as JSON. Of the file of a sweep, what it varies is left out.
+    #[pyo3(signature = (overrides = Vec::new(), sweep = false))]
+    fn load(&self, py: Python<'_>, overrides: Vec<(String, String)>, sweep: bool) -> PyResult<String> {
+        let text = Arc::clone(&self.0);
+        checked(py, move || text.scenario(if sweep { &SWEEP_KEYS } else { &[] }, &overrides))
+    }
 }
 
 /// The scenario that `read` gives, once it has been resolved, as JSON.
@@ -123,14 +146,6 @@ fn checked(
 ) -> PyResult<String> {
     let scenario = aside(py, || read().and_then(|scenario| scenario.resolve().map(|_| scenario)))?;
     to_json(&scenario.map_err(mistaken)?)
-}
-
-/// As `load`, from text, TOML or JSON; `name` is what messages call it. Files that it names
-/// are looked for from here.
-#[pyfunction]
-#[pyo3(signature = (text, name, overrides = Vec::new()))]
-fn parse(py: Python<'_>, text: String, name: String, overrides: Vec<(String, String)>) -> PyResult<String> {
-    checked(py, move || Scenario::from_toml(&text, &name, &overrides))
 }
 
 /// The units of time (in nanoseconds), rate (bits per second) and size (bytes) as JSON: of each unit the
@@ -386,6 +401,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add("EVENTS_PER_PROGRESS", EVENTS_PER_LOOK * LOOKS_PER_COUNT)?;
+    m.add_class::<ScenarioText>()?;
     m.add_class::<RawResult>()?;
     m.add_class::<pool::Threads>()?;
     m.add_class::<environment::Environments>()?;
@@ -396,8 +412,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("KernelError", m.py().get_type::<kernel::KernelError>())?;
     m.add_function(wrap_pyfunction!(controllers, m)?)?;
     m.add_function(wrap_pyfunction!(queues, m)?)?;
-    m.add_function(wrap_pyfunction!(load, m)?)?;
-    m.add_function(wrap_pyfunction!(parse, m)?)?;
     m.add_function(wrap_pyfunction!(units, m)?)?;
     m.add_function(wrap_pyfunction!(nearest, m)?)?;
     m.add_function(wrap_pyfunction!(check, m)?)?;

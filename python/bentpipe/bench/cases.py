@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bentpipe import _core
+from bentpipe.document.source import Source
 from bentpipe.io.toml_tables import beside
 from bentpipe.registry import SCENARIOS, unknown
 from bentpipe.scenario import Scenario
@@ -62,8 +63,8 @@ class BenchCase:
 
     def scenarios(self, *, quick: bool) -> list[Scenario]:
         """The runs of one measurement."""
-        changes = self.changed(quick=quick)
-        return [Scenario.from_json(_core.load(str(self.path), pairs)) for pairs in changes]
+        source = Source(self.path)
+        return [Scenario.from_dict(source.load(pairs)) for pairs in self.changed(quick=quick)]
 
     def what(self, scenarios: Sequence[Scenario]) -> str:
         """The title with how long is simulated, and how often."""

@@ -13,9 +13,9 @@ import tempfile
 from functools import cache
 from typing import Any
 
-from bentpipe import _core
 from bentpipe.bench.cases import BenchCase
 from bentpipe.bench.worker import segment_bytes
+from bentpipe.scenario import Scenario
 from bentpipe.web import installed
 
 _PROGRAM = installed.CLONE / "crates" / "web" / "speed.mjs"
@@ -57,8 +57,7 @@ def run(case: BenchCase, *, quick: bool) -> dict[str, Any]:
         raise RuntimeError(f"node failed: {done.stderr.strip()[-300:]}")
     answer: dict[str, Any] = json.loads(done.stdout)
     return {
-        "packets": sum(answer["delivered_bytes"])
-        // segment_bytes(_core.check(_core.load(str(case.path), []))),
+        "packets": sum(answer["delivered_bytes"]) // segment_bytes(Scenario.load(case.path).to_json()),
         "cpu_s": answer["cpu_s"],
         "events": None,
         "peak_bytes": answer["peak_bytes"],

@@ -350,7 +350,7 @@ def _scenario(file: str, set_: list[str], cc: str | None, point: str | None) -> 
             f"link: bentpipe plot queue {file} -o queue.svg"
         )
     if point is None:
-        scenario = Scenario.from_dict(source.load(changed, own=True))
+        scenario = Scenario.from_dict(source.load(changed, own=True), source.controllers)
     else:
         from bentpipe.sweeps.plan import Plan
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -103,6 +104,18 @@ def toml(value: Any, key: Callable[[str], str] = json.dumps) -> str:
     if hasattr(value, "item"):  # a scalar of NumPy
         return toml(value.item())
     raise TypeError(f"a value of type {type(value).__name__}")
+
+
+def value_of(text: str) -> Any:
+    """The value of a text in TOML; other text is text."""
+    if "\n" in text:
+        return text
+    try:
+        found = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
+    value = found["value"]
+    return value if len(found) == 1 and isinstance(value, str | bool | int | float | list | dict) else text
 
 
 def document(table: Mapping[str, Any]) -> str:

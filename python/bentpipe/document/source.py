@@ -6,16 +6,15 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.controller import Controller, is_own, load_controller
-from bentpipe.document.plain import document, toml
+from bentpipe.controller import Controller, check_controller, is_own, load_controller, named_algorithm
+from bentpipe.document.plain import document, toml, value_of
 from bentpipe.document.relays import NONE, relay_of
-from bentpipe.io import foreign
 from bentpipe.registry import shipped_files, unknown
 
 MOST_BYTES = 16 << 20
@@ -24,12 +23,11 @@ STDIN = "-"
 """Represents standard input."""
 FILE_KEYS = ("timeline", "file", "opportunities")
 """Last parts of keys whose values are names of files."""
-_CC = re.compile(r"flow\.(\d+|\*)\.cc")
+CC = re.compile(r"flow\.(\d+|\*)\.cc(\.name)?")
+"""Keys of algorithms."""
 _LIKE_TOML = re.compile(r"""\s*(\[|[\w."'-]+\s*=)""")
 """The head of a table, or a key with its value."""
 _RELAY = re.compile(r"flow\.(\d+|\*)\.relay")
-SWEEP_KEYS = ("vary", "seeds")
-"""The keys at the top of a file that define the axes of a sweep."""
 
 
 class Source:
@@ -41,62 +39,63 @@ class Source:
             contents of such a file, as a dict.
 
     Raises:
-        ScenarioError: there is no such scenario, or the text is not correct.
+        ScenarioError: there is no such scenario, or it cannot be read.
     """
 
     def __init__(self, given: str | Path | Mapping[str, Any]) -> None:
-        self._path: Path | None = None
-        self._text = ""
+        path, text = None, ""
         #: Whether it comes with the package.
         self.is_shipped = False
         #: Whether it is the stored result of an emulation, whose programs were not simulated.
         self.is_emulation = False
         #: Its name in messages.
         self.name = "scenario"
+        #: Algorithms in Python that it names, or an override: "NAME" for the `cc` "python:NAME".
+        self.controllers: dict[str, type] = {}
         if isinstance(given, Mapping):
-            self._text = json.dumps(given)
+            text = json.dumps(given)
         elif str(given) == STDIN:
             self.name = "standard input"
-            self._text = _standard_input()
+            text = _standard_input()
         elif (stored := _stored(Path(given))) is not None:
             self.name = str(given)
-            self._text = json.dumps({**stored["scenario"], "seed": stored["seed"]})
+            text = json.dumps({**stored["scenario"], "seed": stored["seed"]})
             self.is_emulation = "emulation" in stored
         else:
-            self._path = find_file(given)
-            self.is_shipped = self._path != Path(given)
-            self.name = f"scenario {self._path.stem}" if self.is_shipped else str(self._path)
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the files that it names."""
-        return Path() if self._path is None else self._path.parent
+            path = find_file(given)
+            self.is_shipped = path != Path(given)
+            self.name = f"scenario {path.stem}" if self.is_shipped else str(path)
+        #: The folder of the files that it names.
+        self.folder = Path() if path is None else path.parent
+        self._document = _core.ScenarioText(self.name, path, text)
 
     @property
     def text(self) -> str:
         """The scenario in TOML: as it is written, or its table.
 
         Raises:
-            ScenarioError: it cannot be read.
+            ScenarioError: it is neither TOML nor JSON.
         """
-        table = self.raw()
-        return document(table) if self._content.lstrip().startswith("{") else self._content
+        return document(self.raw()) if self._is_json else self._document.text
 
     def raw(self) -> dict[str, Any]:
         """The table as it is written, not checked.
 
         Raises:
-            ScenarioError: it is neither TOML nor JSON, or cannot be read.
+            ScenarioError: it is neither TOML nor JSON.
         """
         try:
-            text = self._content
-            table = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
-        except (OSError, ValueError, RecursionError) as error:
+            table = (json if self._is_json else tomllib).loads(self._document.text)
+        except (ValueError, RecursionError) as error:
             self.load()  # has a better message
             raise _core.ScenarioError(f"{self.name}: {error}") from None
         if not isinstance(table, dict):
             raise _core.ScenarioError(f"{self.name}: a scenario is a table")
         return table
+
+    @property
+    def _is_json(self) -> bool:
+        return self._document.text.lstrip().startswith("{")
 
     def load(
         self,
@@ -111,57 +110,47 @@ class Source:
             overrides: values by dotted key, or pairs of a key and its value as TOML. The `relay` of a flow
                 may be a text as `relays.relay_of` reads it; "none" takes it away.
             sweep: leave out the keys that define the axes of a sweep, `vary` and `seeds`.
-            own: an algorithm may be a class in Python, "FILE.py:CLASS"; the table then has the class.
+            own: an algorithm may be a class in Python, "FILE.py:CLASS"; `controllers` then has the class.
 
         Raises:
             ScenarioError: it is not correct; the message names file, line and key.
         """
         if isinstance(overrides, Mapping):
             overrides = [(key, toml(value)) for key, value in overrides.items()]
-        pairs, bare = self._without_relays(overrides)
-        self._check_links(key for key, _ in pairs)
-        pairs, classes = self._without_classes(pairs) if own else (pairs, {})
+        pairs = [pair for key, value in overrides for pair in self._relays(key, value)]
+        if own:
+            pairs = [*self._classes_of_flows, *(self.override(*pair) for pair in pairs)]
         try:
-            table = self._checked(pairs, sweep=sweep)
+            table: dict[str, Any] = json.loads(self._document.load(pairs, sweep))
         except _core.ScenarioError as wrong:
             self._refuse_other_text(wrong.mistakes)
-            if self.is_shipped:
-                raise self._by_name(wrong) from None
             raise
-        flows = table.get("flow", [])
-        for which in bare:
-            if which != "*" and int(which) >= len(flows):
-                raise _core.ScenarioError(f"{self.name}: flow.{which}.relay: the flows are {len(flows)}")
-            for flow in flows if which == "*" else [flows[int(which)]]:
-                flow.pop("relay", None)
-        for i, flow in enumerate(flows):
-            found = classes.get(str(i)) or classes.get("*")
-            if found is not None and flow.get("cc") == f"python:{found.__name__}":
-                flow["cc"] = found
         return table
 
-    def _checked(self, pairs: list[tuple[str, str]], *, sweep: bool) -> dict[str, Any]:
-        """The table with overrides, as the simulator has checked it."""
-        if self._path is not None:
-            pairs = [(key, self._from_here(key, value)) for key, value in pairs]
-            text = _core.load(str(self._path), pairs, sweep)
-        else:
-            if sweep:
-                left = {key: value for key, value in self.raw().items() if key not in SWEEP_KEYS}
-                self._text = json.dumps(left, default=str)
-            text = _core.parse(self._text, self.name, pairs)
-        table: dict[str, Any] = json.loads(text)
-        return table
+    def override(self, key: str, value: str) -> tuple[str, str]:
+        """An override whose algorithm may be a class in Python; its name then represents it."""
+        return key, toml(self.algorithm(value_of(value))) if CC.fullmatch(key) else value
 
-    def _by_name(self, wrong: _core.ScenarioError) -> _core.ScenarioError:
-        """The error with the name of a shipped scenario in place of the path of its file."""
-        mistakes = [
-            self.name + text.removeprefix(str(self._path)) if text.startswith(str(self._path)) else text
-            for text in wrong.mistakes or str(wrong).splitlines()
-        ]
-        error = _core.ScenarioError("\n".join(mistakes))
-        error.mistakes = tuple(mistakes) if wrong.mistakes else ()
-        return error
+    def algorithm(self, given: Any) -> Any:
+        """The value that represents an algorithm in the scenario; one in Python is loaded, and named.
+
+        Raises:
+            ScenarioError: there is no such algorithm, or its class cannot be loaded or lacks a method.
+        """
+        if isinstance(given, str) and is_own(given):
+            given = self._controller(given)
+        elif isinstance(given, str) and " " not in given.strip():
+            return given
+        found = named_algorithm(given)
+        if not isinstance(found, type):
+            return found
+        check_controller(found, found.__qualname__)
+        name, n = found.__name__, 1
+        while self.controllers.get(name, found) is not found:
+            n += 1
+            name = f"{found.__name__}-{n}"
+        self.controllers[name] = found
+        return f"python:{name}"
 
     def _refuse_other_text(self, mistakes: Sequence[str]) -> None:
         """Refuses a file that is no scenario by one line in place of one for each of its lines.
@@ -177,7 +166,7 @@ class Source:
             )
         if sum(": not valid TOML: " in text for text in mistakes) < 3:
             return
-        lines = enumerate(self._content.splitlines(), 1)
+        lines = enumerate(self._document.text.splitlines(), 1)
         first, text = next((number, line) for number, line in lines if line.split("#")[0].strip())
         if _LIKE_TOML.match(text) is None:
             raise _core.ScenarioError(
@@ -185,120 +174,33 @@ class Source:
                 'lines such as duration = "120 s", and bentpipe scenario new -o FILE writes one'
             )
 
-    def controller(self, spec: str) -> type[Controller]:
-        """The class that "FILE.py:CLASS" names; its file is beside the scenario, or in the working directory.
-
-        Raises:
-            ScenarioError: the file cannot be read or run, or has no such class, or the class lacks a method.
-        """
+    def _controller(self, spec: str) -> type[Controller]:
+        """The class of "FILE.py:CLASS", a file beside the scenario, or in the working directory."""
         beside = str(self.folder / spec)
         return load_controller(beside if Path(beside.rpartition(":")[0]).is_file() else spec)
 
-    def _without_relays(self, overrides: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], set[str]]:
-        """The overrides with relays as tables, and the flows that are to have none: numbers, or "*"."""
-        pairs: list[tuple[str, str]] = []
-        bare: set[str] = set()
-        for key, value in overrides:
-            relay, text = _RELAY.fullmatch(key), value.strip("\"' ")
-            if relay is None:
-                pairs.append((key, value))
-            elif text == NONE:
-                bare.add(relay[1])
-            else:  # the later override holds
-                bare.discard(relay[1])
-                pairs += [(key, value)] if text.startswith("{") else self._relay(relay[1], text)
-        return pairs, bare
+    @cached_property
+    def _classes_of_flows(self) -> list[tuple[str, str]]:
+        """Overrides for the flows of the text whose algorithm is "FILE.py:CLASS"."""
+        flows = self.raw().get("flow") if ".py:" in self._document.text else None  # almost never
+        of_file = enumerate(flows if isinstance(flows, list) else [])
+        written = [(f"flow.{i}.cc", flow.get("cc")) for i, flow in of_file if isinstance(flow, dict)]
+        return [(key, toml(self.algorithm(cc))) for key, cc in written if isinstance(cc, str) and is_own(cc)]
 
-    def _relay(self, which: str, text: str) -> list[tuple[str, str]]:
-        """The relay that a text describes, as an override of each flow that it is for."""
+    def _relays(self, key: str, value: str) -> list[tuple[str, str]]:
+        """An override; the relay that a text describes as an override of each flow that it is for."""
+        relay, text = _RELAY.fullmatch(key), value.strip("\"' ")
+        if relay is None or text == NONE or text.startswith("{"):
+            return [(key, value)]
         flows = self.raw().get("flow")
         pairs = []
         for number, flow in enumerate(flows if isinstance(flows, list) else []):
-            if which in ("*", str(number)) and isinstance(flow, dict):
+            if relay[1] in ("*", str(number)) and isinstance(flow, dict):
                 own = flow.get("relay")
                 own, key = own if isinstance(own, dict) else None, f"flow.{number}.relay"
                 made = relay_of(text, own, flow.get("path") or (), option=f"{self.name}: {key}")
                 pairs.append((key, toml(made)))
-        return pairs or [(f"flow.{which}.relay", json.dumps(text))]  # whose message names the flow
-
-    def _without_classes(
-        self, overrides: Sequence[tuple[str, str]]
-    ) -> tuple[list[tuple[str, str]], dict[str, type[Controller]]]:
-        """Overrides with names for algorithms that are classes; the classes by the flow's number, or "*"."""
-        pairs: list[tuple[str, str]] = []
-        classes: dict[str, type[Controller]] = {}
-        for key, value in [*self._classes_of_flows(), *overrides]:
-            which, spec = _CC.fullmatch(key), value.strip().strip("\"'")
-            if which is not None:  # the later override holds
-                for number in list(classes) if which[1] == "*" else [which[1]]:
-                    classes.pop(number, None)
-                if is_own(spec):
-                    found = classes[which[1]] = self.controller(spec)
-                    value = json.dumps(f"python:{found.__name__}")
-            pairs.append((key, value))
-        return pairs, classes
-
-    def _classes_of_flows(self) -> list[tuple[str, str]]:
-        """The flows of the text whose algorithm is "FILE.py:CLASS", by the key of that."""
-        try:
-            if ".py:" not in self._content:  # almost always, and then nothing is parsed twice
-                return []
-        except (OSError, ValueError):
-            return []  # `load` says what is wrong
-        flows = self.raw().get("flow")
-        of_file = enumerate(flows if isinstance(flows, list) else [])
-        written = [(f"flow.{i}.cc", flow.get("cc")) for i, flow in of_file if isinstance(flow, dict)]
-        return [(key, cc) for key, cc in written if isinstance(cc, str) and is_own(cc)]
-
-    @cached_property
-    def _content(self) -> str:
-        """The text; it is read once.
-
-        Raises:
-            ScenarioError: it is too large, or not in a regular file.
-            ValueError: it is not UTF-8.
-            OSError: it cannot be read.
-        """
-        return self._text if self._path is None else foreign.content(self._path, MOST_BYTES).decode()
-
-    def _from_here(self, key: str, value: str) -> str:
-        """The value of an override; of a file that is in the working directory, its place.
-
-        Files that a scenario names lie beside it, but an override refers to files in the working directory.
-
-        Raises:
-            ScenarioError: the file is in neither of the two.
-        """
-        name = value.strip().strip("\"'")
-        here = Path(name)
-        is_file = key.rpartition(".")[2] in FILE_KEYS and name and not name.startswith("{")
-        if not is_file or here.is_absolute():
-            return value
-        if here.is_file():
-            return json.dumps(str(here.resolve()))
-        if not (self.folder / name).exists():
-            raise _core.ScenarioError(
-                f"{self.name}: {key}: no file {name!r} is in the working directory, nor in {self.folder}"
-            )
-        return value
-
-    def _check_links(self, keys: Iterable[str]) -> None:
-        """Checks that overrides change existing links, or make complete ones.
-
-        Raises:
-            ScenarioError: a link has no such name; the message has those that are near.
-        """
-        split = [_core.key_parts(key) or [] for key in keys]
-        parts = [parts for parts in split if parts[:1] == ["link"] and parts[1:]]
-        changed = [name for _, name, *rest in parts if rest and name != "*"]
-        if not changed:
-            return
-        links = self.raw().get("link")
-        made = {name for _, name, *rest in parts if not rest}
-        known = [*links, *made] if isinstance(links, dict) else changed
-        for name in changed:
-            if name not in known:
-                raise _core.ScenarioError(f"{self.name}: {unknown('link', name, known)}")
+        return pairs or [(key, json.dumps(text))]  # whose message names the flow
 
 
 def find_file(given: str | Path) -> Path:

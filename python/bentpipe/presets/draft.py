@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -52,13 +51,10 @@ def draft(
         made = _new(given, buffer, flows, algorithms or ["cubic"])
     else:
         made = _changed(base, given, flows, algorithms)
-    if "generator" in made:
-        Source(tomllib.loads(made)).load()
-    else:
-        try:
-            _core.parse(made, "the new scenario", [])
-        except _core.ScenarioError as error:
-            raise _core.ScenarioError(_of_option(str(error))) from None
+    try:
+        _core.ScenarioText("the new scenario", text=made).load()
+    except _core.ScenarioError as error:
+        raise _core.ScenarioError(_of_option(str(error))) from None
     return made
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
@@ -13,9 +12,9 @@ import numpy as np
 
 from bentpipe import _core
 from bentpipe._core import ScenarioError
-from bentpipe.controller import check_controller, is_own, named_algorithm, only_named
+from bentpipe.controller import only_named
 from bentpipe.document.plain import toml
-from bentpipe.document.source import Source
+from bentpipe.document.source import CC, Source
 from bentpipe.scenario import Scenario
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.engine import Types
@@ -28,7 +27,6 @@ from bentpipe.sweeps.vary import (
     chosen,
     column,
     value_at,
-    value_of,
     words,
 )
 
@@ -37,7 +35,6 @@ MOST_RUNS = 100_000_000
 #: This number of points is kept as text; more are built again for each of their runs.
 _KEPT = 20_000
 _SEEDS = "write seeds = 5 above the first table"
-_CC = re.compile(r"flow\.(\d+|\*)\.cc(\.name)?")
 
 Given = Scenario | Mapping[str, Any] | str | Path
 """A scenario, its table (which may have `vary` and `seeds`), or an argument of `Source`."""
@@ -69,14 +66,13 @@ class Plan(Sequence[Case]):
         overrides: Sequence[tuple[str, str]] = (),
         traces: bool = False,
     ) -> None:
-        self._controllers: dict[str, type] = {}
+        self._source = Source(given.to_dict() if isinstance(given, Scenario) else given)
+        self._controllers = self._source.controllers
         if isinstance(given, Scenario):
             self._controllers.update(given.controllers())  # type: ignore[arg-type]
-            given = given.to_dict()
-        self._source = Source(given)
         self._raw = self._source.raw()
         self.axes = self._axes(vary, [key for key, _ in overrides])
-        self._overrides = [*self._own_controllers(), *(self._override(*pair) for pair in overrides)]
+        self._overrides = [self._source.override(*pair) for pair in overrides]
         self.traces = traces
         self.points = math.prod(len(axis.rows) for axis in self.axes)
         #: Each axis, each point of it, as overrides.
@@ -122,13 +118,7 @@ class Plan(Sequence[Case]):
         """
         indices, sizes = chosen(self.axes, text), [len(axis.rows) for axis in self.axes]
         case = self[int(np.ravel_multi_index(indices, sizes)) if sizes else 0]
-        found = Scenario.from_dict(case.scenario)
-        for flow in found.flows:
-            name = flow.cc["name"] if isinstance(flow.cc, Mapping) else flow.cc
-            own = case.controllers.get(str(name).removeprefix("python:"))
-            if own is not None:
-                flow.cc = {**flow.cc, "name": own} if isinstance(flow.cc, Mapping) else own
-        return found
+        return Scenario.from_dict(case.scenario, case.controllers)
 
     def keys(self, point: int) -> dict[str, Key]:
         """The columns of a point."""
@@ -210,47 +200,17 @@ class Plan(Sequence[Case]):
             raise ScenarioError(f"{place}: more than {MOST_RUNS:,} points")
         return both
 
-    def _own_controllers(self) -> list[tuple[str, str]]:
-        """Overrides for the flows of the scenario whose `cc` is "FILE.py:CLASS"."""
-        found = []
-        flows = self._raw.get("flow")
-        for i, flow in enumerate(flows if isinstance(flows, list) else []):
-            cc = flow.get("cc") if isinstance(flow, Mapping) else None
-            if isinstance(cc, str) and is_own(cc):
-                found.append((f"flow.{i}.cc", toml(self._algorithm(cc))))
-        return found
-
-    def _override(self, key: str, value: str) -> tuple[str, str]:
-        return key, toml(self._algorithm(value_of(value))) if _CC.fullmatch(key) else value
-
     def _setting(self, axis: SweepAxis, row: Sequence[Any]) -> list[tuple[str, str]]:
         pairs = []
         for key, value in zip(axis.keys, row, strict=True):
             at = f"{self._source.name}: vary: {key}"
             try:
-                pairs.append((key, toml(self._algorithm(value) if _CC.fullmatch(key) else value)))
+                pairs.append((key, toml(self._source.algorithm(value) if CC.fullmatch(key) else value)))
             except TypeError as wrong:
                 raise ScenarioError(f"{at}: {wrong} is nothing that a scenario can hold") from None
             except ScenarioError as wrong:
                 raise ScenarioError(f"{at}: {wrong}") from None
         return pairs
-
-    def _algorithm(self, value: Any) -> Any:
-        """The value that represents an algorithm in the scenario; one in Python is loaded."""
-        if isinstance(value, str) and is_own(value):
-            value = self._source.controller(value)
-        elif isinstance(value, str) and " " not in value.strip():
-            return value
-        found = named_algorithm(value)
-        if not isinstance(found, type):
-            return found
-        check_controller(found, found.__qualname__)
-        name, n = found.__name__, 1
-        while self._controllers.get(name, found) is not found:
-            n += 1
-            name = f"{found.__name__}-{n}"
-        self._controllers[name] = found
-        return f"python:{name}"
 
     def _checked(self) -> tuple[list[list[dict[str, Key]]], list[Column]]:
         """Checks each value once, beside the first of other axes; gives the columns of each axis point."""
@@ -287,7 +247,7 @@ class Plan(Sequence[Case]):
     def _load(self, indices: Sequence[int], what: Mapping[str, Any]) -> dict[str, Any]:
         pairs = [pair for axis, at in zip(self._settings, indices, strict=True) for pair in axis[at]]
         try:
-            table = self._source.load([*self._overrides, *pairs], sweep=True)
+            table = self._source.load([*self._overrides, *pairs], sweep=True, own=True)
         except ScenarioError as wrong:
             message = str(wrong)
             begins = f"{self._source.name} (override): "

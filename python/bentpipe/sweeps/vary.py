@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from bentpipe._core import ScenarioError, key_parts
+from bentpipe.document.plain import value_of
 from bentpipe.sweeps.case import Key
 from bentpipe.units import TABLES, spaced
 
@@ -112,18 +112,6 @@ def axis_of_text(text: str) -> SweepAxis:
     if not (isinstance(found, list) or isinstance(found, dict) and {"log", "lin"} & set(found)):
         found = [value_of(part) for part in _split(values) if part]
     return SweepAxis((key,), [(value,) for value in _values(found, where)])
-
-
-def value_of(text: str) -> Any:
-    """The value of a text in TOML; other text is text."""
-    if "\n" in text:
-        return text
-    try:
-        found = tomllib.loads(f"value = {text}")
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return text
-    value = found["value"]
-    return value if len(found) == 1 and isinstance(value, str | bool | int | float | list | dict) else text
 
 
 def _keys(name: str, given: Any, where: str) -> Iterator[tuple[str, list[Any]]]:

@@ -20,6 +20,6 @@ pub use controller::*;
 pub use document::*;
 pub use flow::*;
 pub use link_layer::*;
-pub use read::SWEEP_KEYS;
+pub use read::{SWEEP_KEYS, ScenarioText};
 pub use schema::schema;
 pub use text::key_parts;

@@ -1,6 +1,6 @@
 //! A scenario from a file, from text or from JSON.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -14,58 +14,72 @@ use crate::scenario::{mistakes, names, text};
 /// one run, has none of them.
 pub const SWEEP_KEYS: [&str; 2] = ["vary", "seeds"];
 
-impl Scenario {
-    /// Reads a TOML file and applies overrides. Each is a dotted key (`link.sat.rate`, `flow.0.cc`,
-    /// `flow.*.cc`) and a TOML value; text that is not valid TOML is taken as a string.
+/// The text of a scenario, read and parsed once, for scenarios that differ in their overrides.
+#[derive(Clone, Debug)]
+pub struct ScenarioText {
+    /// As it was written.
+    pub text: String,
+    origin: Origin,
+    parsed: Result<Parsed, Error>,
+    /// Where the files are that it names; `None` for here.
+    directory: Option<PathBuf>,
+}
+
+impl ScenarioText {
+    /// Reads a file, which messages call `name`.
     ///
     /// # Errors
-    /// A file that cannot be read, text that is not TOML, and any invalid key or value, with its line.
-    pub fn load(path: impl AsRef<Path>, overrides: &[(String, String)]) -> Result<Scenario, Error> {
-        Scenario::load_except(path, &[], overrides)
+    /// A file that cannot be read.
+    pub fn read(path: &Path, name: &str) -> Result<ScenarioText, Error> {
+        let text = text::read_scenario(path, name)?;
+        Ok(ScenarioText { directory: path.parent().map(Path::to_owned), ..ScenarioText::new(text, name) })
     }
 
-    /// As [`Scenario::load`], for a file that also has keys of another program: the top-level keys in
-    /// `others` are left out.
+    /// A text, TOML or JSON, which messages call `name`; files that it names are looked for from here.
+    pub fn new(text: String, name: &str) -> ScenarioText {
+        let mut origin = Origin { file: Some(name.to_owned()), ..Origin::default() };
+        let parsed = text::parse(&text, &mut origin);
+        ScenarioText { text, origin, parsed, directory: None }
+    }
+
+    /// The scenario without the keys at the top that are in `others`, and with overrides: each is a dotted key
+    /// (`link.sat.rate`, `flow.0.cc`, `flow.*.cc`) and a TOML value; text that is not valid TOML is taken as a
+    /// string. A file that an override names is in the working directory, or else beside the scenario.
     ///
     /// # Errors
-    /// As for [`Scenario::load`].
-    pub fn load_except(
-        path: impl AsRef<Path>,
-        others: &[&str],
-        overrides: &[(String, String)],
-    ) -> Result<Scenario, Error> {
-        let path = path.as_ref();
-        let text = text::read_scenario(path)?;
-        Scenario::read(&text, &path.display().to_string(), others, overrides, path.parent())
-    }
-
-    /// As [`Scenario::load`], from text; `file_name` is used in messages only.
-    ///
-    /// # Errors
-    /// As for [`Scenario::load`].
-    pub fn from_toml(text: &str, file_name: &str, overrides: &[(String, String)]) -> Result<Scenario, Error> {
-        Scenario::read(text, file_name, &[], overrides, None)
-    }
-
-    fn read(
-        text: &str,
-        file_name: &str,
-        others: &[&str],
-        overrides: &[(String, String)],
-        directory: Option<&Path>,
-    ) -> Result<Scenario, Error> {
-        let mut origin = Origin { file: Some(file_name.to_owned()), ..Origin::default() };
-        let Parsed { mut tree, mut mistakes, is_whole } = text::parse(text, &mut origin)?;
+    /// Text that is not TOML, and any invalid key or value, with its line.
+    pub fn scenario(&self, others: &[&str], overrides: &[(String, String)]) -> Result<Scenario, Error> {
+        let Parsed { mut tree, mut mistakes, is_whole } = self.parsed.clone()?;
         if !is_whole && let Some(error) = Error::all(mistakes.clone()) {
             return Err(error);
         }
         if let Value::Object(map) = &mut tree {
             map.retain(|key, _| !others.contains(&key.as_str()));
         }
+        let (mut origin, directory) = (self.origin.clone(), self.directory.as_deref());
         for (key, value) in overrides {
-            mistakes.extend(text::set(&mut tree, &mut origin, key, value).err());
+            mistakes.extend(text::set(&mut tree, &mut origin, directory, key, value).err());
         }
         from_tree(tree, origin, mistakes, directory)
+    }
+}
+
+impl Scenario {
+    /// Reads a TOML file with overrides; see [`ScenarioText::scenario`].
+    ///
+    /// # Errors
+    /// A file that cannot be read, text that is not TOML, and any invalid key or value, with its line.
+    pub fn load(path: impl AsRef<Path>, overrides: &[(String, String)]) -> Result<Scenario, Error> {
+        let path = path.as_ref();
+        ScenarioText::read(path, &path.display().to_string())?.scenario(&[], overrides)
+    }
+
+    /// As [`Scenario::load`], from text; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// As for [`Scenario::load`].
+    pub fn from_toml(text: &str, name: &str, overrides: &[(String, String)]) -> Result<Scenario, Error> {
+        ScenarioText::new(text.to_owned(), name).scenario(&[], overrides)
     }
 
     /// Reads a scenario from JSON: the same keys, with `link` an object and `flow` a list. Null means absent.

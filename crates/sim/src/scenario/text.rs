@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};
 
-use crate::keys::error::{Error, Key, MOST_SHOWN, Origin, quoted};
+use crate::keys::error::{Error, Key, MOST_SHOWN, Origin, quoted, suggestion};
 use crate::keys::file;
 use crate::scenario::syntax;
 
@@ -15,9 +15,9 @@ const MAX_FILE: u64 = 16 << 20;
 /// Deepest path of an override; a scenario is at most half as deep.
 const MAX_DEPTH: usize = 16;
 
-/// Reads a scenario file.
-pub(crate) fn read_scenario(path: &Path) -> Result<String, Error> {
-    let origin = Origin { file: Some(path.display().to_string()), ..Origin::default() };
+/// Reads a scenario file, which messages call `name`.
+pub(crate) fn read_scenario(path: &Path, name: &str) -> Result<String, Error> {
+    let origin = Origin { file: Some(name.to_owned()), ..Origin::default() };
     file::text(path, MAX_FILE).map_err(|message| origin.error_on_line(None, message))
 }
 
@@ -39,7 +39,7 @@ impl Lines {
 }
 
 /// A tree of values, and the mistakes of its text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Parsed {
     /// The tree. A value that a scenario cannot have is null; the mistakes say why.
     pub(crate) tree: Value,
@@ -181,9 +181,16 @@ pub(crate) fn without_nulls(value: Value) -> Value {
 }
 
 /// Sets the value at a dotted key, as `--set` does. Numbers in the key count list items from 0. `*` means all
-/// items of a list or all members of a table. Missing tables on the way are created. Text that is not TOML is
-/// a string.
-pub(crate) fn set(tree: &mut Value, origin: &mut Origin, key: &str, text: &str) -> Result<(), Error> {
+/// items of a list or all members of a table. Missing tables on the way are created, but a link is made as a
+/// whole. Text that is not TOML is a string; as the relay of a flow, `none` takes it away. With a `directory`, that
+/// of the scenario, files are those of the working directory, or else there.
+pub(crate) fn set(
+    tree: &mut Value,
+    origin: &mut Origin,
+    directory: Option<&Path>,
+    key: &str,
+    text: &str,
+) -> Result<(), Error> {
     let wrong = |message: String| Error {
         overridden: true,
         key: key.to_owned(),
@@ -197,7 +204,21 @@ pub(crate) fn set(tree: &mut Value, origin: &mut Origin, key: &str, text: &str) 
         return Err(wrong("this is not a key; write e.g. link.sat.rate or flow.0.cc".to_owned()));
     };
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let value = override_value(text, &parts, origin.file.as_deref())?;
+    if let (["link", name, _, ..], Some(Value::Object(links))) = (&*parts, tree.get("link"))
+        && *name != "*"
+        && !links.contains_key(*name)
+    {
+        let near = suggestion(name, links.keys().map(String::as_str));
+        return Err(wrong(format!("no link is called {name:?}; {near}")));
+    }
+    let mut value = override_value(text, &parts, origin.file.as_deref())?;
+    match (&mut value, parts.last(), directory) {
+        (Value::String(word), Some(&"relay"), _) if word == "none" => value = Value::Null,
+        (Value::String(file), Some(&("timeline" | "file" | "opportunities")), Some(directory)) => {
+            from_here(file, directory).map_err(wrong)?;
+        }
+        _ => {}
+    }
     let mut touched = Vec::new();
     place(tree, &parts, &Key::default(), &value, &mut touched).map_err(wrong)?;
     for key in touched {
@@ -258,6 +279,19 @@ fn override_value(text: &str, parts: &[&str], file: Option<&str>) -> Result<Valu
     }
 }
 
+/// Makes the name of a file that is in the working directory absolute; another is beside the scenario.
+fn from_here(file: &mut String, directory: &Path) -> Result<(), String> {
+    match std::fs::canonicalize(&*file) {
+        Ok(here) if here.is_file() => *file = here.display().to_string(),
+        _ if directory.join(&*file).exists() || Path::new(file).is_absolute() => {}
+        _ => {
+            let beside = directory.display();
+            return Err(format!("no file {file:?} is in the working directory, nor in {beside}"));
+        }
+    }
+    Ok(())
+}
+
 /// Name and number of a key such as "flow[0].cc".
 fn subscript(key: &str) -> Option<(&str, &str)> {
     let (name, rest) = key.split_once('[')?;
@@ -308,6 +342,10 @@ fn place(
             for (name, member) in map {
                 place(member, rest, &at.with(name), value, touched)?;
             }
+            Ok(())
+        }
+        Value::Object(map) if rest.is_empty() && value.is_null() => {
+            map.remove(*part);
             Ok(())
         }
         Value::Object(map) => {
@@ -370,19 +408,19 @@ mod tests {
     #[test]
     fn a_list_of_one_loss_is_that_loss() {
         let (mut value, mut origin) = tree("link.a.loss = [{ rate = 1 }]\nflow = [{ cc = 'reno' }]");
-        set(&mut value, &mut origin, "link.a.loss.rate", "2").unwrap();
+        set(&mut value, &mut origin, None, "link.a.loss.rate", "2").unwrap();
         assert_eq!(value["link"]["a"]["loss"][0]["rate"], 2);
-        assert!(set(&mut value, &mut origin, "flow.cc", "star").is_err());
+        assert!(set(&mut value, &mut origin, None, "flow.cc", "star").is_err());
     }
 
     #[test]
     fn an_override_is_toml_or_else_a_string() {
         let (mut value, mut origin) = tree("[[flow]]\ncc = \"simd\"\n[[flow]]\n");
-        set(&mut value, &mut origin, "flow.0.cc.beta", "0.5").unwrap();
-        set(&mut value, &mut origin, "flow.*.path", "[\"sat\"]").unwrap();
-        set(&mut value, &mut origin, "link.sat.rate", "10 Mbit/s").unwrap();
-        set(&mut value, &mut origin, "flow.1.cc", "reno").unwrap();
-        set(&mut value, &mut origin, "seed", "7").unwrap();
+        set(&mut value, &mut origin, None, "flow.0.cc.beta", "0.5").unwrap();
+        set(&mut value, &mut origin, None, "flow.*.path", "[\"sat\"]").unwrap();
+        set(&mut value, &mut origin, None, "link.sat.rate", "10 Mbit/s").unwrap();
+        set(&mut value, &mut origin, None, "flow.1.cc", "reno").unwrap();
+        set(&mut value, &mut origin, None, "seed", "7").unwrap();
         let expected = serde_json::json!({
             "flow": [
                 { "cc": { "name": "simd", "beta": 0.5 }, "path": ["sat"] },
@@ -395,7 +433,7 @@ mod tests {
         for (key, needle) in
             [("flow.2.cc", "0 to 1"), ("seed.x", "has no member"), ("", "not a key"), ("a..b", "not a key")]
         {
-            let error = set(&mut value, &mut origin, key, "1").unwrap_err();
+            let error = set(&mut value, &mut origin, None, key, "1").unwrap_err();
             assert!(error.to_string().contains(needle), "{error}");
         }
     }
