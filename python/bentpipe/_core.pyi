@@ -191,7 +191,9 @@ class RawResult:
 class ScenarioText:
     """The text of a scenario, read and parsed once: that of a file, or the one that is given."""
 
-    def __new__(cls, name: str, path: str | PathLike[str] | None = None, text: str = "") -> ScenarioText:
+    def __new__(
+        cls, name: str, path: str | PathLike[str] | None = None, text: str | None = None
+    ) -> ScenarioText:
         """Messages call it `name`. ScenarioError: the file cannot be read."""
 
     @property

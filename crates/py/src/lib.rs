@@ -116,11 +116,16 @@ struct ScenarioText(Arc<scenario::ScenarioText>);
 impl ScenarioText {
     /// Messages call it `name`.
     #[new]
-    #[pyo3(signature = (name, path = None, text = String::new()))]
-    fn new(py: Python<'_>, name: String, path: Option<PathBuf>, text: String) -> PyResult<ScenarioText> {
+    #[pyo3(signature = (name, path = None, text = None))]
+    fn new(
+        py: Python<'_>,
+        name: String,
+        path: Option<PathBuf>,
+        text: Option<String>,
+    ) -> PyResult<ScenarioText> {
         let read = aside(py, move || match path {
             Some(path) => scenario::ScenarioText::read(&path, &name),
-            None => Ok(scenario::ScenarioText::new(text, &name)),
+            None => Ok(scenario::ScenarioText::new(text.unwrap_or_default(), &name)),
         })?;
         Ok(ScenarioText(Arc::new(read.map_err(mistaken)?)))
     }
