@@ -27,14 +27,16 @@ import md
 from matplotlib.figure import Figure
 from md import DOCS
 
+from bentpipe.experiments.truth import TRANSFERS
 from bentpipe.io.files import DIGITS, read_rows, stored_rows, write_rows
 from bentpipe.pages.markdown import markdown
 from bentpipe.plot import looks
+from bentpipe.sweeps.kept import Kept
 from bentpipe.truth import comparison
 from bentpipe.truth.cell import BUFFERS_BDP, LINKS, PACKET_ERRORS, PRESETS, Sender, of_dict
 from bentpipe.truth.comparison import CURVE, GOODPUT, LABELS, RTT, Errors, link_of, signed, verdict
 from bentpipe.truth.measuring import quantities
-from bentpipe.truth.side import TransferStore, grid, simulate
+from bentpipe.truth.side import Side, grid, simulate
 from bentpipe.units import in_percent
 
 PAGE = DOCS / "linux-truth.md"
@@ -64,13 +66,14 @@ def take_over(folder: Path) -> None:
     known = {of_dict(row).key: row for row in [*stored_rows(CELLS), *rows]}
     CELLS.parent.mkdir(exist_ok=True)
     write_rows(CELLS, sorted(known.values(), key=lambda row: row["seed"]))
-    store = TransferStore(folder)
+    with Kept(folder / TRANSFERS) as kept:
+        stored = kept.rows
     new = {of_dict(row).key for row in rows}
     points: list[Row] = [point for point in stored_rows(CURVES) if point["row"] not in new]
     for row in rows:
         cell = of_dict(row)
-        if (str(cell.sender), *cell.link) in DRAWN and cell.seed == 1 and store.has(cell):
-            real, simulated = store.get(cell)[0].cwnd, simulate(cell).cwnd
+        if (str(cell.sender), *cell.link) in DRAWN and cell.seed == 1 and cell.key in stored:
+            real, simulated = Side.of(stored[cell.key]).cwnd, simulate(cell).cwnd
             at = grid(cell.length_s)
             points += [
                 {"row": cell.key, "t_s": float(t), "real": float(r), "simulated": float(s)}

@@ -650,7 +650,7 @@ WRONG = [
     ("run {file} --cc renoo", "did you mean reno"),
     ("run {file} --set nonsense", "KEY=VALUE"),
     ("run {file} --set =3", "KEY=VALUE"),
-    ("run {file} --set 'link.sta.rate=1 Mbit/s'", "no link is called \"sta\"; did you mean sat?"),
+    ("run {file} --set 'link.sta.rate=1 Mbit/s'", 'no link is called "sta"; did you mean sat?'),
     ("run {file} --set link.sat.rate=fast", "link.sat.rate"),
     ("run {file} --set link.sat.rate=", "link.sat.rate"),
     ("run {file} --set flow.7.cc=reno", "flow"),

@@ -11,7 +11,9 @@ from pathlib import Path
 import forked
 import pytest
 
+from bentpipe.experiments.truth import TRANSFERS
 from bentpipe.io.files import read_rows, write_rows
+from bentpipe.sweeps.kept import Kept
 from bentpipe.truth import quic_program, quic_table
 from bentpipe.truth.quic_program import SENDERS, WORLDS, NotBuilt, QuicCell, full, quick
 
@@ -166,7 +168,9 @@ def test_a_comparison_goes_on_from_its_files(tmp_path: Path) -> None:
     (row,) = json.loads(first.stdout)["table"]
     assert all(row[f"{world}_goodput_bps"] > 1e5 for world in WORLDS), row
     assert row["kernel_by"] == "kernel"
-    stored = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
-    assert set(stored) == {"kernel-reno-100ms-0.001-1bdp-2s-1.json", "quic-reno-100ms-0.001-2s-1.json"}
+    parts = tmp_path / TRANSFERS / "parts"
+    stored = {path.name: path.stat().st_mtime_ns for path in parts.iterdir()}
+    with Kept(tmp_path / TRANSFERS) as kept:
+        assert kept.done == {"kernel-reno-100ms-0.001-1bdp-2s-1", "quic-reno-100ms-0.001-2s-1"}
     assert json.loads(forked.run(again, env=env).stdout)["table"] == [row]
-    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")} == stored
+    assert {path.name: path.stat().st_mtime_ns for path in parts.iterdir()} == stored

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,18 @@ import pytest
 from privilege import needs_root
 
 from bentpipe._core import ScenarioError
+from bentpipe.experiments.truth import TRANSFERS
 from bentpipe.io.files import read_rows, write_rows
 from bentpipe.pages.markdown import replaced
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.execution import Ran
+from bentpipe.sweeps.kept import Kept
 from bentpipe.truth import cell as cells
 from bentpipe.truth import measuring
 from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.comparison import compared, curve_distance, table, verdict
-from bentpipe.truth.measuring import quantities, row
-from bentpipe.truth.real import TransferFailed, side
-from bentpipe.truth.side import Side, TransferStore, grid, held, simulate
+from bentpipe.truth.real import TransferFailed, row
+from bentpipe.truth.side import Side, grid, held, simulate
 
 RENO = Cell(Sender("kernel", "reno"), 100, 1e-3, 1.0, 1, 20.0)
 ROOT = Path(__file__).parent.parent.parent
@@ -92,11 +94,11 @@ def test_the_window_of_a_recovery_is_its_threshold():
     }
     sent = {"samples": columns, "late_s": 0.0, "last": {"retransmitted": 3, "sent": 300}}
     cell = Cell(Sender("kernel", "reno"), 100, 0.0, 1.0, 1, 2.0)
-    found = side(cell, 2_500_000, sent, {"kept_time": True})
+    found = Side.of(row(cell, 2_500_000, sent))
     assert (found.goodput_bps, found.rtt_s, found.retransmitted) == (1e7, pytest.approx(0.1), 0.01)
     assert set(found.cwnd[:9]) == {100} and set(found.cwnd[10:]) == {50}
     bbr = Cell(Sender("kernel", "bbr"), 100, 0.0, 1.0, 1, 2.0)
-    assert set(side(bbr, 0, sent, {"kept_time": True}).cwnd[10:]) == {37}, "it drives its window itself"
+    assert set(row(bbr, 0, sent)["cwnd"][10:]) == {37}, "it drives its window itself"
 
 
 def test_names_in_the_kernel_fit():
@@ -119,22 +121,6 @@ def test_the_grid_is_the_one_that_the_page_speaks_of():
     assert {cell.link for cell in cells.chosen(full, ["kernel-reno-20ms-0-1bdp-*"])} == {(20, 0.0, 1.0, "")}
     with pytest.raises(ScenarioError, match="--only nobody: fits no cell"):
         cells.chosen(full, ["nobody"])
-
-
-def test_a_stored_transfer_comes_back(tmp_path):
-    store = TransferStore(tmp_path)
-    assert not store.has(RENO)
-    cwnd = np.arange(199.0)
-    store.put(
-        RENO,
-        Side(4e6, 0.11, 0.01, cwnd, {"srtt": cwnd / 1e3}),
-        {"kernel": "6.1", "lateness_p99_s": 1e-4, "kept_time": True},
-    )
-    back, about = store.get(RENO)
-    assert store.has(RENO) and about["kernel"] == "6.1"
-    assert (back.goodput_bps, back.cwnd.tolist()) == (4e6, cwnd.tolist())
-    ours = {**quantities(simulate(RENO)), "curve": cwnd}
-    assert row(RENO, store.get(RENO), ours)["goodput_simulated"] > 1e6
 
 
 def test_the_simulated_side_is_the_scenario_with_profile_linux():
@@ -190,31 +176,30 @@ def test_acknowledgements_are_lost_in_both_worlds():
 
 def test_a_folder_is_taken_up_where_it_was_left(tmp_path, monkeypatch):
     """The real transfer is not made again, and its simulation is a run as those of all experiments."""
-    from bentpipe.experiments.truth import LinuxTruth
-    from bentpipe.sweeps.store import Lock
+    from bentpipe.experiments import truth as experiment
 
-    side_ = Side(4e6, 0.11, 0.01, np.ones(9), {"srtt": np.ones(9)})
-    TransferStore(tmp_path).put(RENO, side_, {"kernel": "6.18.44", "lateness_p99_s": 0.0, "kept_time": True})
-    monkeypatch.setattr(measuring, "RealTransfer", lambda *_: pytest.fail("made again"))
-    truth = LinuxTruth(tmp_path, cells=[RENO], tell=pytest.fail)
-    lock = Lock(tmp_path)
-    lock.take()
-    with pytest.raises(ScenarioError, match="another run is writing"):
-        truth.run()
-    lock.release()
+    real = {"goodput_bps": 4e6, "rtt_s": 0.11, "retransmitted": 0.01, "cwnd": [1.0] * 9}
+    about = {"kernel": "6.18.44", "lateness_p99_s": 0.0, "kept_time": True}
+    monkeypatch.setattr(experiment, "RealTransfer", lambda *_: pytest.fail("made again"))
+    truth = experiment.LinuxTruth(tmp_path, cells=[RENO], tell=pytest.fail)
+    with Kept(tmp_path / experiment.TRANSFERS) as kept:
+        kept.take(RENO.key, Case({}, {}), Ran(0, measuring.NOTHING, measures={**real, **about}))
+        with pytest.raises(ScenarioError, match="another run is writing"):
+            truth.run()
     states = []
     assert truth.run(progress=states.append) == [tmp_path / "table.csv"]
     assert (states[-1].done, states[-1].total) == (1, 1)
     (found,) = truth.rows
     alone = simulate(RENO)
     assert found["goodput_simulated"] == alone.goodput_bps and found["goodput_real"] == 4e6
-    assert found["curve"] == curve_distance(side_.cwnd, alone.cwnd)
+    assert found["curve"] == curve_distance(np.ones(9), alone.cwnd)
     assert read_rows(tmp_path / "cells.csv")[0]["kernel"] == "6.18.44"
     assert not (tmp_path / ".runs").exists()
 
 
-def test_a_transfer_that_fails_is_left_out_and_one_out_of_time_is_made_again():
-    attempts = dict.fromkeys("abc", 0)
+def test_a_transfer_that_fails_is_left_out_and_one_out_of_time_is_made_again(tmp_path):
+    fails, late, good, *others = cells.quick(4)
+    attempts = dict.fromkeys((fails, late, good, *others), 0)
 
     class Played:
         def __init__(self, cell):
@@ -225,21 +210,23 @@ def test_a_transfer_that_fails_is_left_out_and_one_out_of_time_is_made_again():
             return True
 
         def finish(self):
-            if self.cell == "a":
-                raise TransferFailed("a: no route")
-            return self.cell, {"kept_time": self.cell == "c"}
+            if self.cell not in (late, good):
+                raise TransferFailed("no route")
+            way = {"lateness_p99_s": 0.0, "dropped_queue": 0, "dropped_error": 0}
+            return {}, {"forward": way, "reverse": way, "kept_time": self.cell == good}
 
         def abandon(self):
             pytest.fail("they were over")
 
-    left_out, kept = [], []
-    job = measuring.TransferJob(2, left_out.append)
-    job.work_off([partial(Played, cell) for cell in "abc"], lambda *of: kept.append(of[1:]))
-    assert attempts == {"a": 1, "b": measuring.TRIES, "c": 1}
-    assert left_out == ["a: no route"]
-    assert sorted(kept, key=str) == [("b", {"kept_time": False}), ("c", {"kept_time": True})]
-    with pytest.raises(TransferFailed):
-        measuring.TransferJob(1, left_out.append).work_off([partial(Played, "a")] * 9, pytest.fail)
+    left_out = []
+    with Kept(tmp_path) as kept:
+        job = measuring.TransferJob(kept, 2, left_out.append)
+        found = job.rows([fails, late, good], Played)
+        assert [attempts[cell] for cell in (fails, late, good)] == [1, measuring.TRIES, 1]
+        assert left_out == ["no route"]
+        assert [(cell, row["kept_time"]) for cell, row in found.items()] == [(late, False), (good, True)]
+        with pytest.raises(TransferFailed):
+            measuring.TransferJob(kept, 1, left_out.append).rows(others, Played)
 
 
 def test_the_page_is_that_of_the_stored_rows():
@@ -273,7 +260,8 @@ def test_the_quick_form_compares_real_transfers(tmp_path):
         # Six seconds say that it is the same link and the same sender, and no more.
         assert 0.5 < r["goodput_real"] / r["goodput_simulated"] < 2
         assert 0.8 < r["rtt_real"] / r["rtt_simulated"] < 1.25
-    assert len(list(tmp_path.glob("*.npz"))) == len(found)
+    with Kept(tmp_path / TRANSFERS) as kept:
+        assert len(kept.done) == len(found)
     assert not list(tmp_path.glob("*.samples.json"))
 
 
@@ -292,8 +280,8 @@ def test_acknowledgements_are_lost_behind_the_emulated_link(tmp_path):
     assert done.exit_code == 0, done.output
     (row_,) = json.loads(done.stdout)["table"]
     assert row_["link"] == "ack-loss-10" and 0.5 < row_["goodput_real"] / row_["goodput_simulated"] < 2
-    (kept,) = tmp_path.glob("kernel-reno-ack-loss-10-6s-1.json")
-    lost = json.loads(kept.read_text())["acks_lost"]
+    with Kept(tmp_path / TRANSFERS) as kept:
+        lost = kept.rows["kernel-reno-ack-loss-10-6s-1"]["acks_lost"]
     # Six seconds of 800 segments, one ACK for one or two: one in ten of 2000 to 5000.
     assert 100 < lost < 800
 

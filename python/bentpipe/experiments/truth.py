@@ -1,12 +1,11 @@
 """Simulator beside reality: the same transfers simulated, and with the kernel's TCP or over QUIC, as root.
 
-Real transfers take as long as they last, many at a time. Each is a file of the experiment's folder, so an
-interrupted experiment goes on.
+Real transfers take as long as they last, many at a time. Their rows are kept in the experiment's folder, so
+an interrupted experiment goes on.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,11 +19,10 @@ import bentpipe as bp
 from bentpipe import terminal
 from bentpipe.experiments.experiment import Experiment
 from bentpipe.experiments.rows import Rows
-from bentpipe.io.files import replace_text, write_rows
+from bentpipe.io.files import write_rows
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted
-from bentpipe.sweeps.kept import Row
-from bentpipe.sweeps.store import Lock
+from bentpipe.sweeps.kept import Kept, Row
 from bentpipe.terminal.progress import State
 from bentpipe.truth import cell as cells_of
 from bentpipe.truth import comparison, measuring, paused, paused_table, quic_program, quic_table
@@ -32,11 +30,13 @@ from bentpipe.truth.cell import Cell
 from bentpipe.truth.measuring import TransferJob
 from bentpipe.truth.paused import PausedCell
 from bentpipe.truth.quic_program import QuicCell, QuicTransfer
-from bentpipe.truth.real import TransferFailed
-from bentpipe.truth.side import TransferStore, simulated
+from bentpipe.truth.real import PausedTransfer, RealTransfer, TransferFailed
+from bentpipe.truth.side import Side, simulated
 
 Of = TypeVar("Of", Cell, PausedCell, QuicCell)
 Numbers = dict[str, float]
+TRANSFERS = "transfers"
+"""The folder of the rows of real transfers (`Kept`), in that of an experiment."""
 
 
 class Truth(Experiment, Generic[Of]):
@@ -49,6 +49,7 @@ class Truth(Experiment, Generic[Of]):
         tell: called with a line for each omission, with the reason.
 
     Attributes:
+        real: the row of each real transfer.
         rows: of each cell, once it has run.
         means: of the rows over the seeds, likewise.
     """
@@ -69,7 +70,7 @@ class Truth(Experiment, Generic[Of]):
     ) -> None:
         super().__init__(out, quick=quick, **given)
         self.cells: Sequence[Of] = cells or self.GRIDS["quick" if quick else "full"]()
-        self.at_once, self.tell, self.store = at_once or self.AT_ONCE, tell, TransferStore(out)
+        self.at_once, self.tell = at_once or self.AT_ONCE, tell
         self.rows: list[dict[str, Any]] = []
         self.means: list[dict[str, Any]] = []
 
@@ -81,28 +82,24 @@ class Truth(Experiment, Generic[Of]):
             ScenarioError: another process writes to the folder.
             TransferFailed: no transfer can be made at all.
         """
-        self.out.mkdir(parents=True, exist_ok=True)
-        lock = Lock(self.out)
-        lock.take()
-        try:
-            files = list(self.files())
-            for file in files if self.fresh else ():
-                file.unlink(missing_ok=True)
+        with Kept(self.out / TRANSFERS) as kept:
+            if self.fresh:
+                kept.wanted = kept.done - set(self.keys())
+                kept.prune()
+            what = f"{self.name}: real transfers"
             try:
-                what = f"{self.name}: real transfers"
-                self.transfer(TransferJob(self.at_once, self.tell, progress, what))
+                self.transfer(TransferJob(kept, self.at_once, self.tell, progress, what))
             except KeyboardInterrupt:
-                done = f"{sum(map(Path.exists, files)):,} of {len(files):,} transfers are done and kept"
-                raise Interrupted(
-                    f"{done}, those under way are lost; the same command goes on from there"
-                ) from None
+                done = (
+                    f"{len(kept.done & kept.wanted):,} transfers are done and kept, those under way are lost"
+                )
+                raise Interrupted(f"{done}; the same command goes on from there") from None
+            kept.finish()
             return super().run(workers=workers, progress=progress)
-        finally:
-            lock.release()
 
-    def files(self) -> Iterable[Path]:
-        """The files of real transfers, by default one for each cell."""
-        return map(self.store.file, self.cells)
+    def keys(self) -> Iterable[str]:
+        """The keys of the real transfers."""
+        return (cell.key for cell in self.cells)
 
     @abstractmethod
     def transfer(self, job: TransferJob) -> None:
@@ -122,6 +119,11 @@ class Truth(Experiment, Generic[Of]):
         return Case({"transfer": cell.key}, cell.scenario(traced=True), settings=cell.as_dict())
 
 
+def bulk(folder: Path, cell: Cell, algorithm: str) -> RealTransfer:
+    """Starts a transfer of the kernel's TCP, whose program may write to a folder."""
+    return RealTransfer(cell, folder, algorithm)
+
+
 class LinuxTruth(Truth[Cell]):
     """The kernel's TCP (`bentpipe validate kernel`)."""
 
@@ -131,12 +133,13 @@ class LinuxTruth(Truth[Cell]):
 
     def transfer(self, job: TransferJob) -> None:
         """Transfers of the kernel's TCP; those that cannot be made are left out."""
-        self.cells = job.measure(self.cells, self.store)
+        self.real = job.by_kernel(self.cells, partial(bulk, self.out))
+        self.cells = list(self.real)
 
     def finish(self, rows: Rows) -> list[Path]:
         """Writes the rows and their means."""
         self.rows = [
-            measuring.row(cell, self.store.get(cell), row) for cell, row in zip(self.cells, rows, strict=True)
+            measuring.row(cell, real, row) for (cell, real), row in zip(self.real.items(), rows, strict=True)
         ]
         self.means = comparison.table(self.rows)
         write_rows(self.out / "cells.csv", self.rows)
@@ -153,7 +156,8 @@ class PausedTruth(Truth[PausedCell]):
 
     def transfer(self, job: TransferJob) -> None:
         """Real traffic; what cannot be made is left out."""
-        self.cells = job.measure_paused(self.cells, self.store)
+        self.real = job.by_kernel(self.cells, PausedTransfer)
+        self.cells = list(self.real)
 
     def simulation(self, cell: PausedCell) -> Case:
         """The simulation of a cell, with its bursts."""
@@ -165,10 +169,9 @@ class PausedTruth(Truth[PausedCell]):
 
     def finish(self, rows: Rows) -> list[Path]:
         """Writes the rows, a line for each repeat, and their medians."""
-        stored = [json.loads(file.read_text(encoding="utf-8")) for file in self.files()]
         self.rows = [
             paused_table.row(cell, real, row["times"])
-            for cell, real, row in zip(self.cells, stored, rows, strict=True)
+            for (cell, real), row in zip(self.real.items(), rows, strict=True)
         ]
         self.means = paused_table.table(self.rows)
         write_rows(self.out / "paused.csv", self.rows)
@@ -182,12 +185,9 @@ class QuicTruth(Truth[QuicCell]):
     AT_ONCE = 6
     GRIDS = {"quick": quic_program.quick, "full": quic_program.full}  # noqa: RUF012
 
-    def files(self) -> Iterable[Path]:
-        """Two files for each cell; TCP's is that of the first sender of the kernel that there is."""
-        for cell in self.cells:
-            yield self.store.file(cell)
-            tcp = [self.store.file(kernel) for kernel in cell.kernels()]
-            yield next((file for file in tcp if file.exists()), tcp[0])
+    def keys(self) -> Iterable[str]:
+        """Those over QUIC, and those by every sender of the kernel that could run the controller."""
+        return [*super().keys(), *(kernel.key for cell in self.cells for kernel in cell.kernels())]
 
     def transfer(self, job: TransferJob) -> None:
         """Real transfers over QUIC and over TCP, and QUIC's simulations by the program itself.
@@ -198,13 +198,6 @@ class QuicTruth(Truth[QuicCell]):
             NotBuilt: the program is not there.
         """
         tool, left_out = quic_program.program(), list[str]()
-        files = {cell: self.store.file(cell) for cell in self.cells}
-        lacking = [cell for cell in files if not files[cell].exists()]
-
-        def keep(nth: int, numbers: Numbers, report: Mapping[str, Any]) -> None:
-            cell = lacking[nth]
-            kept = {**cell.as_dict(), "numbers": numbers, "kept_time": report.get("kept_time")}
-            replace_text(files[cell], json.dumps(kept, indent=1) + "\n")
 
         def simulate(cell: QuicCell) -> Numbers | None:
             try:
@@ -213,14 +206,13 @@ class QuicTruth(Truth[QuicCell]):
                 self.tell(str(failure))
                 return None
 
-        job.work_off([partial(QuicTransfer, cell, tool) for cell in lacking], keep)
-        stored = {cell: file.read_text(encoding="utf-8") for cell, file in files.items() if file.exists()}
-        self.quic = {cell: json.loads(text)["numbers"] for cell, text in stored.items()}
-        self.tcp: dict[QuicCell, Cell] = {}
+        self.quic = job.rows(self.cells, lambda cell: QuicTransfer(cell, tool))
+        self.tcp: dict[QuicCell, tuple[Cell, Row]] = {}
         for rank in range(max(len(cell.kernels()) for cell in self.cells)):
             wanted = {c: c.kernels()[rank] for c in self.cells if c not in self.tcp and c.kernels()[rank:]}
-            there = replace(job, tell=left_out.append).measure(list(wanted.values()), self.store)
-            self.tcp |= {cell: kernel for cell, kernel in wanted.items() if kernel in there}
+            quiet = replace(job, tell=left_out.append)
+            there = quiet.by_kernel(list(wanted.values()), partial(bulk, self.out))
+            self.tcp |= {cell: (tcp, there[tcp]) for cell, tcp in wanted.items() if tcp in there}
         if len(self.tcp) < len(self.cells):
             for line in left_out:  # a sender that another replaces is not missed
                 self.tell(line)
@@ -241,8 +233,8 @@ class QuicTruth(Truth[QuicCell]):
         return [self.out / "quic.csv"]
 
     def _row(self, cell: QuicCell, row: Row) -> dict[str, Any]:
-        quic, kernel = self.quic.get(cell), self.tcp.get(cell)
-        real = quic_table.tcp(measuring.quantities(self.store.get(kernel)[0])) if kernel else None
+        quic, (kernel, tcp) = self.quic.get(cell), self.tcp.get(cell, (None, None))
+        real = None if tcp is None else quic_table.tcp(measuring.quantities(Side.of(tcp)))
         worlds = (quic_table.tcp(row), real, self.simulated[cell], quic)  # as in `WORLDS`
         columns = {
             f"{world}_{quantity}": None if found is None else found[quantity]

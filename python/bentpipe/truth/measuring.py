@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections import deque
@@ -17,24 +16,29 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bentpipe.emulation.congestion import is_there
-from bentpipe.io.files import replace_text
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.execution import Ran, RunBatch
+from bentpipe.sweeps.kept import Kept, Row
 from bentpipe.sweeps.lab import Lab
+from bentpipe.sweeps.lot import Lot
 from bentpipe.terminal.progress import State
 from bentpipe.truth.cell import Cell, Sender
 from bentpipe.truth.comparison import CURVE, GOODPUT, RETRANSMITTED, RTT, curve_distance
 from bentpipe.truth.paused import PausedCell
-from bentpipe.truth.real import PausedTransfer, RealTransfer, TransferFailed
-from bentpipe.truth.side import Side, TransferStore
+from bentpipe.truth.quic_program import QuicCell
+from bentpipe.truth.real import TransferFailed
+from bentpipe.truth.side import Side
 
 APART_S = 0.21
 """Between the starts of two transfers, so that they do not begin in step."""
 LOOK_S = 0.05
+NOTHING = '{"packets": 0, "warnings": []}'
+"""What a store keeps of a simulation beside its row."""
 TRIES = 2
 """The number of attempts at a transfer whose emulation did not keep time."""
 
-Of = TypeVar("Of", Cell, PausedCell)
+Of = TypeVar("Of", Cell, PausedCell, QuicCell)
+Steered = TypeVar("Steered", Cell, PausedCell)
 
 
 class Transfers:
@@ -91,7 +95,7 @@ class Transfers:
                 continue
             if report.get("kept_time", True) or attempt == TRIES:
                 self._made += 1
-                over.append(Ran(number, measures={"numbers": numbers, "report": report}))
+                over.append(Ran(number, NOTHING, measures={"numbers": numbers, "report": report}))
             else:
                 self._waiting.append((number, nth, attempt + 1))
         return over
@@ -109,79 +113,56 @@ class TransferJob:
     """A job of many real transfers.
 
     Args:
+        kept: the store of their rows, by the keys of their cells.
         at_once: number of links that are emulated at a time.
         tell: called with a line for each transfer that is left out, with the reason.
         progress: called with the state of the job.
         name: what is shown of the current work.
     """
 
+    kept: Kept
     at_once: int
     tell: Callable[[str], None]
     progress: Callable[[State], None] | None = None
     name: str = "real transfers"
 
-    def work_off(
-        self, starts: Sequence[Callable[[], Any]], keep: Callable[[int, Any, dict[str, Any]], None]
-    ) -> None:
-        """Makes transfers; one that fails is left out.
+    def rows(self, cells: Sequence[Of], start: Callable[[Of], Any]) -> dict[Of, Row]:
+        """The rows of transfers: those that the store lacks are made, and one that fails is left out.
 
         Args:
-            starts: each starts a transfer.
-            keep: stores a transfer that is over, from its place in `starts`, its numbers and the emulator's
-                report.
+            cells: the transfers.
+            start: starts one.
 
         Raises:
             OSError: the machine or the privileges do not allow an emulated link.
             TransferFailed: no transfer can be made at all.
         """
-        cases = [Case({"nth": nth}, {}) for nth in range(len(starts))]
+        cases = [Case({"nth": nth}, {}) for nth in range(len(cells))]
+        starts = [partial(start, cell) for cell in cells]
+
+        def measure(case: Case, ran: Ran) -> Row:
+            made = ran.measures
+            return {**cells[int(case.keys["nth"])].as_dict(), **made["numbers"], **_about(made["report"])}
+
+        lot = Lot(cases, measure, key=lambda nth: cells[nth].key, named=lambda _: self.name, kept=self.kept)
+        rows = {}
         with Lab(executor=lambda: Transfers(self.at_once, starts), progress=self.progress) as lab:
-            for ran in chain.from_iterable(lab.each(cases, named=lambda _: self.name)):
-                if ran.error is not None:
-                    self.tell(ran.error)
+            for _, ran in chain.from_iterable(lab.work([lot])):
+                if ran.error is None:
+                    rows[ran.number] = ran.measures
                 else:
-                    keep(ran.number, ran.measures["numbers"], ran.measures["report"])
+                    self.tell(ran.error)
+        return {cells[nth]: rows[nth] for nth in sorted(rows)}
 
-    def measure(self, cells: Sequence[Cell], store: TransferStore) -> list[Cell]:
-        """Makes the transfers of the kernel's TCP that the store lacks; returns the cells that are there.
-
-        Raises:
-            OSError: the machine or the privileges do not allow an emulated link.
-            TransferFailed: no transfer can be made at all.
-        """
-
-        def work(wanted: Sequence[Cell], names: Mapping[Sender, str]) -> None:
-            starts = [partial(RealTransfer, cell, store.folder, names[cell.sender]) for cell in wanted]
-            self.work_off(starts, lambda nth, side, report: store.put(wanted[nth], side, _about(report)))
-
-        return self._lacking(cells, store, work)
-
-    def measure_paused(self, cells: Sequence[PausedCell], store: TransferStore) -> list[PausedCell]:
-        """The same with traffic that pauses; the store has a file of each, with all that is known."""
-
-        def work(wanted: Sequence[PausedCell], names: Mapping[Sender, str]) -> None:
-            def keep(nth: int, numbers: dict[str, Any], report: dict[str, Any]) -> None:
-                text = json.dumps({**wanted[nth].as_dict(), **numbers, **_about(report)}) + "\n"
-                replace_text(store.file(wanted[nth]), text)
-
-            self.work_off([partial(PausedTransfer, cell, names[cell.sender]) for cell in wanted], keep)
-
-        return self._lacking(cells, store, work)
-
-    def _lacking(
-        self,
-        cells: Sequence[Of],
-        store: TransferStore,
-        work: Callable[[Sequence[Of], Mapping[Sender, str]], None],
-    ) -> list[Of]:
-        """Has those made that the store lacks and the kernel can send; returns those that are there."""
-        lacking = [cell for cell in cells if not store.has(cell)]
+    def by_kernel(self, cells: Sequence[Steered], start: Callable[[Steered, str], Any]) -> dict[Steered, Row]:
+        """The same with the kernel's TCP: `start` has its name of the algorithm. It may lack senders."""
+        lacking = {cell.sender for cell in cells if not self.kept.has(cell.key)}
         with ExitStack() as held:
-            names, refused = _steer(held, {cell.sender for cell in lacking})
+            names, refused = _steer(held, lacking)
             for sender, why in refused.items():
                 self.tell(f"{sender} is left out: {why}")
-            work([cell for cell in lacking if cell.sender not in refused], names)
-        return [cell for cell in cells if store.has(cell)]
+            some = [cell for cell in cells if cell.sender not in refused or self.kept.has(cell.key)]
+            return self.rows(some, lambda cell: start(cell, names[cell.sender]))
 
 
 def _about(report: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,15 +209,15 @@ def quantities(side: Side) -> dict[str, float]:
     }
 
 
-def row(cell: Cell, stored: tuple[Side, Mapping[str, Any]], simulated: Mapping[str, Any]) -> dict[str, Any]:
+def row(cell: Cell, about: Mapping[str, Any], simulated: Mapping[str, Any]) -> dict[str, Any]:
     """The row of one cell: its identity, and each quantity real and simulated.
 
     Args:
         cell: the cell.
-        stored: its real transfer (`TransferStore.get`).
+        about: the row of its real transfer.
         simulated: the quantities of its simulation, and its window as `curve`.
     """
-    real, about = stored
+    real = Side.of(about)
     both = {
         f"{name}_{world}": value
         for name, measured in quantities(real).items()

@@ -17,7 +17,7 @@ import numpy as np
 from bentpipe.truth import paused
 from bentpipe.truth.cell import SAMPLE_S, Cell
 from bentpipe.truth.paused import PausedCell
-from bentpipe.truth.side import Side, grid, held, mean_after_handshake
+from bentpipe.truth.side import grid, held, mean_after_handshake
 
 PROGRAM = str(Path(__file__).with_name("transfer.py"))
 PORT = 5001
@@ -133,7 +133,7 @@ class RealTransfer(Emulated):
             ("near", [*sends, "--every", str(SAMPLE_S), "--out", str(self._samples)]),
         ]
 
-    def finish(self) -> tuple[Side, dict[str, Any]]:
+    def finish(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The numbers of the transfer and the emulator's report, once it is over.
 
         Raises:
@@ -146,8 +146,7 @@ class RealTransfer(Emulated):
             self.abandon()
         if sent["failed"]:
             raise TransferFailed(f"{self.cell.key}: the connection failed (errno {sent['failed']})")
-        report = self._emulation.report()
-        return side(self.cell, received, sent, report), report
+        return row(self.cell, received, sent), self._emulation.report()
 
     def abandon(self) -> None:
         """Ends the programs and the emulated link, and removes their files."""
@@ -195,8 +194,8 @@ class PausedTransfer(Emulated):
         return {**listens, **asks}, {**report, "kept_time": report["kept_time"] and not (behind or late)}
 
 
-def side(cell: Cell, received: int, sent: dict[str, Any], report: dict[str, Any]) -> Side:
-    """The numbers of a transfer: bytes received, and the samples of the sender's program."""
+def row(cell: Cell, received: int, sent: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of a transfer (`Side.of`): bytes received, and the samples of the sender's program."""
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in sent["samples"].items()}
     at = grid(cell.length_s)
     t = columns["t_s"]
@@ -204,20 +203,15 @@ def side(cell: Cell, received: int, sent: dict[str, Any], report: dict[str, Any]
     if cell.sender.algorithm == "bbr":
         reducing[:] = False  # it drives its window itself
     cwnd = np.where(reducing, columns["ssthresh"], columns["cwnd"])
-    srtt = held(at, t, columns["rtt_us"]) / 1e6
     last = sent["last"]
-    return Side(
-        goodput_bps=received * 8 / cell.length_s,
-        rtt_s=mean_after_handshake(at, srtt),
-        retransmitted=last["retransmitted"] / max(1, last["sent"]),
-        cwnd=held(at, t, cwnd),
-        more={
-            "late_s": sent["late_s"],
-            "samples": len(t),
-            "kept_time": report.get("kept_time"),
-            "srtt": srtt,
-        },
-    )
+    return {
+        "goodput_bps": received * 8 / cell.length_s,
+        "rtt_s": mean_after_handshake(at, held(at, t, columns["rtt_us"]) / 1e6),
+        "retransmitted": last["retransmitted"] / max(1, last["sent"]),
+        "cwnd": held(at, t, cwnd).tolist(),
+        "late_s": sent["late_s"],
+        "samples": len(t),
+    }
 
 
 def _said(process: subprocess.Popen[str]) -> tuple[str, str]:
