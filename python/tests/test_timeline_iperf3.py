@@ -22,7 +22,7 @@ def stream(begin: float, end: float, rate: float, *, sent: bool) -> dict[str, An
     return {"start": begin, "end": end, "seconds": end - begin, "bits_per_second": rate, "sender": sent}
 
 
-def told(up: Rows, down: Rows = (), *, server: bool = False, reverse: bool = False) -> dict[str, Any]:  # type: ignore[assignment]
+def document(up: Rows, down: Rows = (), *, server: bool = False, reverse: bool = False) -> dict[str, Any]:  # type: ignore[assignment]
     """The JSON of one end: of two streams, a quarter and three quarters of the rate."""
     intervals = []
     for place in range(max(len(up), len(down))):
@@ -74,15 +74,15 @@ SENT = "    0   86.3 KBytes       "
 
 def test_the_intervals_of_a_tcp_upload_are_the_servers_or_are_refused(rates: Any) -> None:
     with pytest.raises(bp.ScenarioError, match=REFUSED):
-        rates(told(UPLOAD))
-    servers = {"server_output_json": told(RECEIVED, server=True)}
-    assert rates(told(UPLOAD) | servers) == values(RECEIVED)
-    assert rates(told(UPLOAD) | servers, stream=2) == [0.75 * rate for rate in values(RECEIVED)]
+        rates(document(UPLOAD))
+    servers = {"server_output_json": document(RECEIVED, server=True)}
+    assert rates(document(UPLOAD) | servers) == values(RECEIVED)
+    assert rates(document(UPLOAD) | servers, stream=2) == [0.75 * rate for rate in values(RECEIVED)]
     text = "Accepted connection from 192.0.2.9, port 5\n" + report(RECEIVED)
     text += report([(0, 3.5, 7e6)], counts="                  receiver")
-    assert rates(told(UPLOAD) | {"server_output_text": text}) == values(RECEIVED)
-    assert rates(told(RECEIVED, server=True)) == values(RECEIVED)  # the server's own file
-    assert rates(told(RECEIVED, reverse=True)) == values(RECEIVED)  # a download
+    assert rates(document(UPLOAD) | {"server_output_text": text}) == values(RECEIVED)
+    assert rates(document(RECEIVED, server=True)) == values(RECEIVED)  # the server's own file
+    assert rates(document(RECEIVED, reverse=True)) == values(RECEIVED)  # a download
 
 
 def test_the_text_of_a_tcp_upload_is_refused_unless_the_server_tells(rates: Any) -> None:
@@ -99,7 +99,7 @@ def test_the_text_of_a_tcp_upload_is_refused_unless_the_server_tells(rates: Any)
 
 
 def test_a_test_in_both_directions_asks_for_one(rates: Any) -> None:
-    both = told(UPLOAD, RECEIVED)
+    both = document(UPLOAD, RECEIVED)
     with pytest.raises(bp.ScenarioError, match=r"both directions at once.*--direction up.*--direction down"):
         rates(both)
     assert rates(both, direction="down") == values(RECEIVED)
@@ -107,11 +107,11 @@ def test_a_test_in_both_directions_asks_for_one(rates: Any) -> None:
     for how in ({"direction": "up"}, {"stream": 1}):
         with pytest.raises(bp.ScenarioError, match=REFUSED):
             rates(both, **how)
-    servers = {"server_output_json": told([(0, 1, 1e6), (1, 2, 2e6), (2, 3, 3e6)], UPLOAD, server=True)}
+    servers = {"server_output_json": document([(0, 1, 1e6), (1, 2, 2e6), (2, 3, 3e6)], UPLOAD, server=True)}
     assert rates(both | servers, direction="up") == [1e6, 2e6, 3e6]
     assert rates(both | servers, stream=2) == [0.75e6, 1.5e6, 2.25e6]
     with pytest.raises(bp.ScenarioError, match="nothing went up in it: the test went down"):
-        rates(told(RECEIVED, reverse=True), direction="up")
+        rates(document(RECEIVED, reverse=True), direction="up")
     with pytest.raises(bp.ScenarioError, match="--direction 'sideways': write down or up"):
         rates(both, direction="sideways")
 
@@ -131,7 +131,7 @@ def test_the_text_of_both_directions_has_roles(rates: Any) -> None:
 
 def test_advice_names_the_direction_of_a_test_in_both(tmp_path: Path) -> None:
     place = tmp_path / "both.json"
-    both = told(UPLOAD, RECEIVED)
+    both = document(UPLOAD, RECEIVED)
     both["end"] = {
         "sum_received": {"bits_per_second": 5e6, "seconds": 3.0}, "sum_sent_bidir_reverse": {},
         "sum_received_bidir_reverse": {"bits_per_second": 99e6, "seconds": 3.0},
@@ -161,7 +161,7 @@ def test_advice_takes_what_the_receiver_got_and_not_what_a_socket_took(tmp_path:
 
 
 def test_a_json_stream_is_the_same_as_the_json(rates: Any) -> None:
-    whole = told(RECEIVED, reverse=True)
+    whole = document(RECEIVED, reverse=True)
     whole["end"] = {"sum_received": {"bits_per_second": 6e6, "seconds": 3.0}}
     events = [("start", whole["start"]), *(("interval", one) for one in whole["intervals"])]
     lines = "".join(
@@ -170,9 +170,9 @@ def test_a_json_stream_is_the_same_as_the_json(rates: Any) -> None:
     assert rates(lines) == values(RECEIVED)
     assert rates(lines + json.dumps(whole, indent=1)) == values(RECEIVED)  # --json-stream-full-output
     upload = "".join(
-        json.dumps({"event": "interval", "data": one}) + "\n" for one in told(UPLOAD)["intervals"]
+        json.dumps({"event": "interval", "data": one}) + "\n" for one in document(UPLOAD)["intervals"]
     )
-    servers = json.dumps({"event": "server_output_json", "data": told(RECEIVED, server=True)})
+    servers = json.dumps({"event": "server_output_json", "data": document(RECEIVED, server=True)})
     assert rates(upload + servers) == values(RECEIVED)
     with pytest.raises(bp.ScenarioError, match="the test failed: no route"):
         rates(lines + json.dumps({"event": "error", "data": "no route"}))
@@ -206,7 +206,7 @@ def test_lines_with_sums_alone_are_enough(rates: Any) -> None:
 
 
 def test_the_verb_takes_a_direction(cli: Any, tmp_path: Path) -> None:
-    (tmp_path / "both.json").write_text(json.dumps(told(UPLOAD, RECEIVED)))
+    (tmp_path / "both.json").write_text(json.dumps(document(UPLOAD, RECEIVED)))
     given = ("timeline", "import", tmp_path / "both.json", "--format", "iperf3", "--out", tmp_path / "x.csv")
     asked = cli(*given)
     assert asked.exit_code == 2 and "--direction down" in asked.stderr and asked.stderr.count("\n") == 1

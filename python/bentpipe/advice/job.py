@@ -164,22 +164,22 @@ def _weighed(
     from bentpipe.measured import estimate
     from bentpipe.measured.said import title, typical
 
-    told, spans = estimate(files), question.spans
+    measured, spans = estimate(files), question.spans
     usual_s = seconds(BUDGET, "budget")
     try:
         until = None if exact else time.monotonic() + schedule.PATIENCE * limit_s
         effort = min(limit_s / usual_s, 1.0)
-        found = told.possible(spans, question.seed, effort, tell, until, question.competing)
+        found = measured.possible(spans, question.seed, effort, tell, until, question.competing)
     except KeyboardInterrupt:
         raise Unanswered("nothing is known yet") from None
-    middle, notes = typical(found).values(), told.notes(found, spans)
+    middle, notes = typical(found).values(), measured.notes(found, spans)
     if question.competing:
         others = ", ".join(f"{count} of {cc}" for cc, count in question.competing)
         notes.append(f"The flows of others ({others}) are assumed to have run during the measurement, too.")
     over = dataclasses.replace(
         question, link=Link(rate=middle["rate"], delay=f"{seconds(middle['rtt'], 'rtt') / 2:.9g} s"),
         name=title(found, spans), notes=notes, draws=found.draws,
-        tests=[(test.cc, test.goodput_bps) for test in told.tests],
+        tests=[(test.cc, test.goodput_bps) for test in measured.tests],
     )  # fmt: skip
     return over, f"{found.effort * usual_s:.9g} s" if found.effort < 1 else None
 

@@ -185,8 +185,8 @@ class Race:
             some = alive[first : first + together]
             wanted = [Wanted(one, role, n) for one in some for role in GOALS[goal].roles]
             done = n * whole + first * len(GOALS[goal].roles)
-            told = partial(self._told, f"racing {len(runners)} algorithms", done, plan.seeds * whole)
-            if not self._add(wanted, budget, told, partly=n == 0, needed=first == 0):
+            progress = partial(self._report, f"racing {len(runners)} algorithms", done, plan.seeds * whole)
+            if not self._add(wanted, budget, progress, partly=n == 0, needed=first == 0):
                 return False
         return True
 
@@ -297,10 +297,10 @@ class Race:
             ]
             if self.question.blocked:
                 wanted += [Wanted(one, trials.CURED, n) for one in chosen if one.id == "cubic"]
-            told = partial(
-                self._told, f"what the best {len(chosen)} cost", n * len(wanted), plan.costs * len(wanted)
+            progress = partial(
+                self._report, f"what the best {len(chosen)} cost", n * len(wanted), plan.costs * len(wanted)
             )
-            if wanted and not self._add(wanted, budget, told):
+            if wanted and not self._add(wanted, budget, progress):
                 return n
             each = budget.spent - before
         return plan.costs
@@ -309,7 +309,7 @@ class Race:
         self,
         wanted: list[Wanted],
         budget: Budget,
-        told: Callable[[int], None],
+        progress: Callable[[int], None],
         *,
         partly: bool = False,
         needed: bool = False,
@@ -320,7 +320,7 @@ class Race:
         """
         least = len(RIVALS) * len(GOALS[self.question.goal].roles) if partly and needed else 0
         found, self.interrupted = self._run(
-            wanted, self.plan.run_s, budget, needed=least, progress=told, warn=self._warned
+            wanted, self.plan.run_s, budget, needed=least, progress=progress, warn=self._warned
         )
         missing = {one.candidate.id for one in wanted if one not in found}
         for one in wanted:
@@ -338,7 +338,7 @@ class Race:
         seen = [[rows[n]["rtt_min_s"] for rows in alone if n < len(rows)] for n in range(count)]
         return [min((s for s in some if not math.isnan(s)), default=math.nan) for some in seen]
 
-    def _told(self, what: str, before: int, whole: int, count: int) -> None:
+    def _report(self, what: str, before: int, whole: int, count: int) -> None:
         """`count` runs are done after `before` others; those of an algorithm that left count as done."""
         self._tell(what, before + count, whole)
 

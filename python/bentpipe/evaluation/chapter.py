@@ -134,7 +134,8 @@ def chapter(
 ) -> Chapter:
     """The chapter of a name in experiments.toml, with its code, fields of `Chapter`.
 
-    The settings are by default the combinations of the values there, of which the last part varies fastest.
+    Without `settings` in `code`, the settings are all combinations of the values there; those of the last key
+    change first.
     """
     given = dict(_GIVEN["experiments"][name])
     quick = given.pop("settings", {})

@@ -69,12 +69,12 @@ class Fitting:
         """The work of a link: as it was so far, or as it is planned."""
         return self.worked / self._links if self._links else self._planned
 
-    def __call__(self, links: Sequence[Played], told: Callable[[int], None]) -> Floats:
-        """The logarithm of each link's weight; calls `told` with the number of links done."""
+    def __call__(self, links: Sequence[Played], progress: Callable[[int], None]) -> Floats:
+        """The logarithm of each link's weight; calls `progress` with the number of links done."""
         found = np.zeros(len(links))
         alive = np.arange(len(links))
         for number, (test, lasted_s, fit) in enumerate(self._parts):
-            more = partial(self._told, told, number * len(links))
+            more = partial(self._share_done, progress, number * len(links))
             new = self._simulated(test, [links[int(i)] for i in alive], lasted_s, fit, more)
             starting = self._starts and number == 0
             found[alive] = new if starting else (found[alive] if number > self._starts else 0.0) + new
@@ -83,12 +83,12 @@ class Fitting:
             found[hopeless] *= (len(self._parts) - self._starts) / max(number + 1 - self._starts, 1)
             alive = np.setdiff1d(alive, hopeless)
         self._links += len(links)
-        told(len(links))
+        progress(len(links))
         return found
 
-    def _told(self, told: Callable[[int], None], before: int, done: int) -> None:
+    def _share_done(self, progress: Callable[[int], None], before: int, done: int) -> None:
         """Converts progress within the transfers of a link into a part of that link."""
-        told((before + done) // len(self._parts))
+        progress((before + done) // len(self._parts))
 
     def _simulated(
         self,
@@ -96,7 +96,7 @@ class Fitting:
         links: Sequence[Played],
         lasted_s: float,
         fit: Callable[[IperfTest, _core.RawResult, float], float],
-        told: Callable[[int], None],
+        progress: Callable[[int], None],
     ) -> Floats:
         """The fit of one transfer on each link."""
         cases = [Case({}, scenario(test, link, lasted_s).to_dict()) for link in links]
@@ -110,5 +110,5 @@ class Fitting:
                     found[ran.number] = fit(test, ran.raw, lasted_s)
                     self.worked += RUN + json.loads(ran.raw.json)["packets"]
                 done += len(over)
-                told(done)
+                progress(done)
         return found

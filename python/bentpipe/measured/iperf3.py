@@ -48,9 +48,9 @@ def read(
     Raises:
         ScenarioError: its start or its end is damaged.
     """
-    told = dict(report.content)
+    content = dict(report.content)
     try:
-        return _estimates(report, told, floor_s), _counts(report, told), _test(report, told)
+        return _estimates(report, content, floor_s), _counts(report, content), _test(report, content)
     except _core.ScenarioError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
@@ -63,17 +63,17 @@ def cookie(report: trace.Iperf3Report) -> str:
     return found if isinstance(found, str) and len(found) >= _COOKIE else ""
 
 
-def _estimates(report: trace.Iperf3Report, told: dict[str, Any], floor_s: float | None) -> list[Estimate]:
-    path, start, end = report.path, told.get("start") or {}, told.get("end") or {}
+def _estimates(report: trace.Iperf3Report, content: dict[str, Any], floor_s: float | None) -> list[Estimate]:
+    path, start, end = report.path, content.get("start") or {}, content.get("end") or {}
     asked = start.get("test_start") or {}
-    if report.udp and told:
+    if report.udp and content:
         return _datagrams(path, asked, end)
     wire = (_segment(start) + HEADERS) / _segment(start)
-    trips = _round_trips(_senders(report, told))
+    trips = _round_trips(_senders(report, content))
     least, _, most = trips or (0.0, 0.0, 0.0)
     swell = most - min(least, floor_s or least)
     filled = bool(least) and swell > FILLED * least
-    rate = _rate(report, _received(report, told), wire, filled=filled)
+    rate = _rate(report, _received(report, content), wire, filled=filled)
     found = [rate]
     if least:
         low = max(2 * least - most, 0.0)
@@ -88,13 +88,13 @@ def _estimates(report: trace.Iperf3Report, told: dict[str, Any], floor_s: float 
             how = "swell of the smoothed round trip times the rate; more if the queue never was full"
             middle = room[1] if floor_s is None else room[0]
             found.append(Estimate("buffer_bytes", middle, min(room), max(room), how, path, "least"))
-    for one in _counts(report, told):
+    for one in _counts(report, content):
         found += from_count(one)[0]
     return found
 
 
 def _rate(
-    report: trace.Iperf3Report, told: tuple[float, float] | None, wire: float, *, filled: bool
+    report: trace.Iperf3Report, received: tuple[float, float] | None, wire: float, *, filled: bool
 ) -> Estimate:
     """By the receiver's intervals, the best half of the test without its start; else by the receiver's sum.
 
@@ -102,13 +102,13 @@ def _rate(
     """
     rates, by_receiver = _intervals(report)
     mean, low, high, width = best_half(rates * wire)
-    whole = wire * float(told[0] if told else rates.mean())
+    whole = wire * float(received[0] if received else rates.mean())
     way = "of the upload, beside a download at once (--bidir): " if report.both_ways else ""
     if by_receiver:
         value, high = mean, max(high, whole)
         how = f"{way}highest mean over {width} of {len(rates)} intervals in a row, with headers; the middle "
         how += "half of them"
-    elif told:
+    elif received:
         value, low, high = whole, whole, max(whole, mean)
         how = f"{way}what the receiver got in all, start-up included, with headers; up to the highest mean "
         how += f"over {width} of {len(rates)} intervals of the sender"
@@ -122,10 +122,10 @@ def _rate(
     return Estimate("rate_bps", value, low, high, how, report.path, "least", 1)
 
 
-def _test(report: trace.Iperf3Report, told: dict[str, Any]) -> IperfTest | str:
-    start, end = told.get("start") or {}, told.get("end") or {}
+def _test(report: trace.Iperf3Report, content: dict[str, Any]) -> IperfTest | str:
+    start, end = content.get("start") or {}, content.get("end") or {}
     asked = start.get("test_start") or {}
-    if not told:
+    if not content:
         return "a report as text does not name the algorithm; iperf3 --json does"
     if report.udp:
         return "it is by UDP"
@@ -135,11 +135,11 @@ def _test(report: trace.Iperf3Report, told: dict[str, Any]) -> IperfTest | str:
         return "its rate was limited (iperf3 -b)"
     name = end.get("sender_tcp_congestion") or asked.get("congestion") or ""
     known = _algorithm(str(name))
-    received = _received(report, told)
+    received = _received(report, content)
     if known is None or received is None:
         return f"the algorithm {name!r} is not known here" if name else "it does not name the algorithm"
     rates, by_receiver = _intervals(report)
-    senders, over_time = _senders(report, told), _told(told)
+    senders, over_time = _senders(report, content), _over_time(content)
     if over_time is not None:  # a receiver has one more interval, which ends when the last data came
         rates = rates[: len(over_time.idle)]
     resent = [one["retransmits"] for one in senders if one.get("retransmits") is not None]
@@ -150,16 +150,16 @@ def _test(report: trace.Iperf3Report, told: dict[str, Any]) -> IperfTest | str:
     )  # fmt: skip
 
 
-def _told(report: dict[str, Any]) -> Intervals | None:
+def _over_time(report: dict[str, Any]) -> Intervals | None:
     """The senders' kernel statistics at the end of each interval; None if this end was not the sender.
 
     Intervals longer than `_LONG_S` contain too little information on round trips.
     """
     intervals = [one for one in report.get("intervals") or [] if not (one.get("sum") or {}).get("omitted")]
     streams = [one.get("streams") or [{}] for one in intervals]
-    told = [row.get("rtt") and "retransmits" in row for rows in streams[1:] for row in rows]
+    known = [row.get("rtt") and "retransmits" in row for rows in streams[1:] for row in rows]
     width_s = float(intervals[0]["sum"].get("seconds") or 0) if intervals else 0.0
-    if not told or not all(told) or not 0 < width_s <= _LONG_S:
+    if not known or not all(known) or not 0 < width_s <= _LONG_S:
         return None
     rtts = [float(np.mean([row.get("rtt") or 0 for row in rows])) / 1e6 for rows in streams]
     resent = [sum(row.get("retransmits") or 0 for row in rows) for rows in streams]
@@ -181,10 +181,10 @@ def _idle(streams: list[list[dict[str, Any]]]) -> tuple[bool, ...]:
     return False, *(all(idle(*two) for two in zip(before, rows, strict=False)) for before, rows in pairs)
 
 
-def _algorithm(told: str) -> dict[str, Any] | None:
+def _algorithm(module: str) -> dict[str, Any] | None:
     """The registry's entry of an algorithm by the name that Linux has for it."""
     names = {module.removeprefix("tcp_"): known for known, module in MODULES.items()}
-    name = names.get(told, told)
+    name = names.get(module, module)
     return next((one for one in controllers() if one["id"] == name), None)
 
 
@@ -214,41 +214,41 @@ def _intervals(report: trace.Iperf3Report) -> tuple[NDArray[np.float64], bool]:
     return np.asarray(rates, dtype=float), received is not None
 
 
-def _received(report: trace.Iperf3Report, told: dict[str, Any]) -> tuple[float, float] | None:
+def _received(report: trace.Iperf3Report, content: dict[str, Any]) -> tuple[float, float] | None:
     """What the receivers got in all in that direction: bits per second, seconds; None if not reported."""
-    if not told:
+    if not content:
         row = report.total(_way(report))
         found = (0.0, 0.0) if row is None else (row.rate_bps, row.end_s - row.begin_s)
     else:
-        end = (told.get("end") or {}).get("sum_received") or {}
+        end = (content.get("end") or {}).get("sum_received") or {}
         found = float(end.get("bits_per_second", 0)), float(end.get("seconds", 0))
         check_rate(report.path, None, found[0], "end.sum_received")
     return found if min(found) > 0 else None
 
 
-def _senders(report: trace.Iperf3Report, told: dict[str, Any]) -> list[dict[str, Any]]:
+def _senders(report: trace.Iperf3Report, content: dict[str, Any]) -> list[dict[str, Any]]:
     """The senders' statistics of each stream; in a test in both directions, those of the client."""
-    senders = [one.get("sender") or {} for one in (told.get("end") or {}).get("streams") or []]
+    senders = [one.get("sender") or {} for one in (content.get("end") or {}).get("streams") or []]
     return [one for one in senders if one.get("sender", True)] if report.both_ways else senders
 
 
 def _round_trips(senders: list[dict[str, Any]]) -> tuple[float, float, float] | None:
     """The least, the mean and the greatest smoothed round trip, mean over the streams; None if unknown."""
-    told = [[one.get(key) or 0 for key in ("min_rtt", "mean_rtt", "max_rtt")] for one in senders]
-    told = [one for one in told if all(one)]
-    if not told:
+    trips = [[one.get(key) or 0 for key in ("min_rtt", "mean_rtt", "max_rtt")] for one in senders]
+    trips = [one for one in trips if all(one)]
+    if not trips:
         return None
-    least, mean, most = (float(value) / 1e6 for value in np.mean(told, axis=0))
+    least, mean, most = (float(value) / 1e6 for value in np.mean(trips, axis=0))
     return least, mean, most
 
 
-def _counts(report: trace.Iperf3Report, told: dict[str, Any]) -> list[Count]:
-    path, start, end = report.path, told.get("start") or {}, told.get("end") or {}
+def _counts(report: trace.Iperf3Report, content: dict[str, Any]) -> list[Count]:
+    path, start, end = report.path, content.get("start") or {}, content.get("end") or {}
     if (start.get("test_start") or {}).get("protocol") == "UDP":
         total = end.get("sum") or {}
         sent, lost = int(total.get("packets") or 0), int(total.get("lost_packets") or 0)
         return [Count(lost, sent, float(total.get("seconds") or 1), path)] if sent else []
-    senders = _senders(report, told)
+    senders = _senders(report, content)
     sent = sum(one.get("bytes") or 0 for one in senders)
     resent = sum(one.get("retransmits") or 0 for one in senders)
     if not sent:

@@ -160,13 +160,13 @@ def estimate(files: Sequence[str | Path]) -> Estimates:
     losses: list[Watched | Count] = []
     for file, of in every:
         if of in _PROBES:
-            told, seen = _probes(file, of)
+            estimates, seen = _probes(file, of)
         elif of in _READERS:
             read: Callable[[Path], Found] = import_module(f"bentpipe.measured.{of}").estimates
-            told, seen = read(file)
+            estimates, seen = read(file)
         else:
             continue
-        found += told
+        found += estimates
         losses += seen
     least = best(found, "rtt_s")  # of probes and captures, which see it better than a test
     tests: list[IperfTest] = []

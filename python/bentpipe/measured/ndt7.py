@@ -66,8 +66,8 @@ def _of(path: Path, test: str, messages: Sequence[tuple[str, Mapping[str, Any]]]
         how = f"least of the {test} that the server's kernel saw"
         found.append(([round_trip(path, least * _US, how)], []))
     if test == "download":  # the client received
-        told = [one["AppInfo"] for origin, one in messages if origin == "client" and one.get("AppInfo")]
-        counted = [(float(one["ElapsedTime"]) * _US, float(one["NumBytes"])) for one in told]
+        reported = [one["AppInfo"] for origin, one in messages if origin == "client" and one.get("AppInfo")]
+        counted = [(float(one["ElapsedTime"]) * _US, float(one["NumBytes"])) for one in reported]
         if not counted:
             counted = [(float(one["ElapsedTime"]) * _US, float(one["BytesAcked"])) for one in kernel]
         last = kernel[-1] if kernel else {}

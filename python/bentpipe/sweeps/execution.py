@@ -430,8 +430,8 @@ def _named_rows(columns: Mapping[str, Any], key: str, names: Sequence[str]) -> p
 
 def one_line(failure: Exception) -> str:
     """A failure in one line; its kind as well, unless it is one of Bentpipe's, which are complete."""
-    told = isinstance(failure, _core.ScenarioError | _core.ControllerError)
-    return " ".join((str(failure) if told else said(failure)).split())
+    complete = isinstance(failure, _core.ScenarioError | _core.ControllerError)
+    return " ".join((str(failure) if complete else said(failure)).split())
 
 
 def _raised(given: _core.RawResult | Exception) -> _core.RawResult:

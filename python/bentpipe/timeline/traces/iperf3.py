@@ -185,10 +185,10 @@ def read(
             only the sender's are there, or the direction is missing.
         OSError: it cannot be read.
     """
-    told = report(path)
-    end = told.numbered(stream) if stream is not None else told.receiver(direction)
+    test = report(path)
+    end = test.numbered(stream) if stream is not None else test.receiver(direction)
     if end is None:
-        told.refuse_senders()
+        test.refuse_senders()
     return intervals(path, end, gap_s)
 
 
@@ -224,18 +224,18 @@ def report(path: Path) -> Iperf3Report:
     content = decoded(path, unpacked(path))
     if not content.lstrip().startswith(("{", "\x1e")):
         return _of_text(path, content)
-    told = _whole(path, documents(path, content.encode()))
-    if isinstance(told.get("error"), str):
-        refuse(path, None, f"the test failed: {cut(told['error'])}")
-    asked = _asked(path, told)
-    ends = _of_json(path, told, asked, "")
-    if isinstance(servers := told.get("server_output_json"), dict):
+    document = _whole(path, documents(path, content.encode()))
+    if isinstance(document.get("error"), str):
+        refuse(path, None, f"the test failed: {cut(document['error'])}")
+    asked = _asked(path, document)
+    ends = _of_json(path, document, asked, "")
+    if isinstance(servers := document.get("server_output_json"), dict):
         ends += _of_json(path, servers, asked, "server_output_json.")
-    elif isinstance(words := told.get("server_output_text"), str):
+    elif isinstance(words := document.get("server_output_text"), str):
         ends += _ends(path, list(enumerate(split(path, words), 1)), "server_output_text.")[0]
     if not ends:
         refuse(path, None, lacking(path, "it has no intervals", "iperf3", "iperf3's JSON"))
-    return Iperf3Report(path, told, asked.get("protocol") == "UDP", ends)
+    return Iperf3Report(path, document, asked.get("protocol") == "UDP", ends)
 
 
 def _whole(path: Path, found: list[Any]) -> dict[str, Any]:
@@ -255,17 +255,17 @@ def _whole(path: Path, found: list[Any]) -> dict[str, Any]:
     return whole
 
 
-def _asked(path: Path, told: Mapping[str, Any]) -> dict[str, Any]:
-    start = told.get("start", {})
+def _asked(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+    start = document.get("start", {})
     asked = start.get("test_start", {}) if isinstance(start, dict) else None
     if not isinstance(asked, dict):
         refuse(path, None, "start.test_start is no object; is it iperf3's JSON?")
     return asked
 
 
-def _of_json(path: Path, told: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> list[End]:
+def _of_json(path: Path, document: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> list[End]:
     """The reports of an end, one for each direction."""
-    server = bool(where) or "accepted_connection" in (told.get("start") or {})
+    server = bool(where) or "accepted_connection" in (document.get("start") or {})
     # iperf3 says in which direction the test went; of other JSON the intervals are taken as they are.
     says = "reverse" in asked or asked.get("protocol") == "UDP"
     usual = server == bool(asked.get("reverse"))
@@ -281,7 +281,7 @@ def _of_json(path: Path, told: Mapping[str, Any], asked: Mapping[str, Any], wher
             of = found.setdefault((up, sent), End(up, sent, where, {}))
             of.streams.setdefault(name, []).append(IntervalRow(None, begin, end, rate))
 
-    parts = told.get("intervals")
+    parts = document.get("intervals")
     for place, interval in enumerate(parts if isinstance(parts, list) else ()):
         at = f"{where}intervals[{place}]"
         try:
