@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::controller::{Controller, Needs};
 use crate::params::{Args, Param, Value};
-use crate::path_change::{self, PATH_CHANGE};
+use crate::path_change::{self, Build, PATH_CHANGE};
 use crate::probe;
 use crate::resume::{self, SavedPath};
 use crate::rule::Rule;
@@ -86,7 +86,7 @@ pub struct Entry {
     /// Marker in plots, in matplotlib's letters.
     pub marker: &'static str,
     /// Constructor.
-    pub build: fn(&Args, Start) -> Box<dyn Controller>,
+    pub build: Build,
 }
 
 /// Why an algorithm could not be built.

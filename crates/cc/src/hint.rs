@@ -13,6 +13,9 @@
 //! The same modem knows how many bits it gets wrong. HSWA-TCP (Ge, Li and Reichert, section III) takes the link
 //! condition p from its link layer and calls it a variable.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use crate::time::{Rate, Span, Time};
 
 /// What the host of a sender learns about the path. A controller may use a hint or, as by default, continue
@@ -32,35 +35,19 @@ impl Hint {
     /// The methods of a controller outside Rust that take hints, in the order of the kinds.
     pub const METHODS: [&str; 3] = ["on_path_change", "on_rate_change", "on_link_quality"];
 
-    /// The place of its method in [`Hint::METHODS`].
-    pub fn kind(&self) -> usize {
-        match self {
-            Hint::PathChange(_) => 0,
-            Hint::RateChange(_) => 1,
-            Hint::LinkQuality(_) => 2,
-        }
-    }
-
-    /// The method of a controller outside Rust that takes it.
-    pub fn method(&self) -> &'static str {
-        Self::METHODS[self.kind()]
-    }
-
-    /// Its values with their names, as a controller outside Rust receives them: seconds, bytes per second, shares.
-    pub fn values(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+    /// The place of its method in [`Hint::METHODS`], and its values with their names, as a controller outside Rust
+    /// receives them: seconds, bytes per second, shares.
+    pub fn call(&self) -> (usize, Vec<(&'static str, f64)>) {
         match self {
             Hint::PathChange(change) => {
-                tell("ahead_s", change.ahead.secs());
-                tell("dark_s", change.dark.secs());
+                (0, vec![("ahead_s", change.ahead.secs()), ("dark_s", change.dark.secs())])
             }
             Hint::RateChange(change) => {
-                tell("ahead_s", change.ahead.secs());
-                tell("before", change.from.0 as f64);
-                tell("after", change.to.0 as f64);
+                let (before, after) = (change.from.0 as f64, change.to.0 as f64);
+                (1, vec![("ahead_s", change.ahead.secs()), ("before", before), ("after", after)])
             }
             Hint::LinkQuality(quality) => {
-                tell("ahead_s", quality.ahead.secs());
-                tell("bit_error_rate", quality.bit_error_rate);
+                (2, vec![("ahead_s", quality.ahead.secs()), ("bit_error_rate", quality.bit_error_rate)])
             }
         }
     }

@@ -26,6 +26,9 @@ pub(crate) const PARAM: Param = Param::choice(PATH_CHANGE, &["standard", RESET])
     "a hint that the path changes hands: what the algorithm does of its own, or all that was measured is forgotten and the window kept, or lowered with the rate where that is known",
 );
 
+/// A constructor of an algorithm.
+pub(crate) type Build = fn(&Args, Start) -> Box<dyn Controller>;
+
 /// An algorithm that begins anew when its path has changed hands. It forgets all estimates and keeps window
 /// and threshold.
 ///
@@ -36,7 +39,7 @@ pub(crate) const PARAM: Param = Param::choice(PATH_CHANGE, &["standard", RESET])
 /// does not come back.
 #[derive(Debug)]
 pub(crate) struct Anew {
-    build: fn(&Args, Start) -> Box<dyn Controller>,
+    build: Build,
     args: Args,
     inner: Box<dyn Controller>,
     /// Segments sent from here on cross a path about which nothing is known yet.
@@ -47,11 +50,7 @@ pub(crate) struct Anew {
 
 impl Anew {
     /// `inner`, which `build` has made with `args`, under this rule.
-    pub(crate) fn new(
-        build: fn(&Args, Start) -> Box<dyn Controller>,
-        args: Args,
-        inner: Box<dyn Controller>,
-    ) -> Self {
+    pub(crate) fn new(build: Build, args: Args, inner: Box<dyn Controller>) -> Self {
         Self { build, args, inner, changed_at: None, rtt_min: None }
     }
 

@@ -9,7 +9,7 @@ use bentpipe_cc::{
 use pyo3::call::PyCallArgs;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 
 use crate::failure::{Call, Failure, number};
 
@@ -286,17 +286,14 @@ impl Controller for PyController {
                     call_optional(object, "on_life", (flow_dict(object.py(), flow)?, what))
                 });
             }
-            Event::Hint(hint) => self.call(hint.method(), flow, |object| {
-                let py = object.py();
-                let (d, mut put) = (PyDict::new(py), Ok(()));
-                hint.values(&mut |name, value| {
-                    if put.is_ok() {
-                        put = d.set_item(name, value);
-                    }
+            Event::Hint(hint) => {
+                let (kind, values) = hint.call();
+                let method = Hint::METHODS[kind];
+                self.call(method, flow, |object| {
+                    let py = object.py();
+                    call_optional(object, method, (flow_dict(py, flow)?, values.into_py_dict(py)?))
                 });
-                put?;
-                call_optional(object, hint.method(), (flow_dict(py, flow)?, d))
-            }),
+            }
             // What a controller gets that says that it needs it.
             Event::Subflows { .. }
             | Event::Departure(_)

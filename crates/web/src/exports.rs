@@ -185,7 +185,7 @@ const OWN: Page = Page {
     },
     call: |number, call, numbers| {
         // SAFETY: as above.
-        unsafe { page::call(number, call as u32, numbers.as_mut_ptr()) }
+        unsafe { page::call(number, call, numbers.as_mut_ptr()) }
     },
     probes: |number, now_s| {
         // SAFETY: the page takes numbers, and calls only `input`, which nothing here borrows meanwhile.

@@ -18,7 +18,7 @@ const FLOW: usize = 3;
 /// Where the acknowledgement or the hint begins.
 const REPORT: usize = 17;
 
-/// A call of a method. The numbers are those of `CALLS` in `calls.js`.
+/// The number of a call of a method, as in `CALLS` of `calls.js`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 #[allow(missing_docs)]
@@ -32,12 +32,11 @@ pub enum Call {
     OnRecovered,
     OnMssChanged,
     OnWindowValidated,
-    OnPathChange,
-    OnRateChange,
     BackoffAtLoss,
     BackoffAtEcn,
     BackoffAtTimeout,
-    OnLinkQuality,
+    /// The first of [`Hint::METHODS`]; the others follow.
+    OnHint,
 }
 
 /// The functions of the page that has the classes.
@@ -48,7 +47,7 @@ pub struct Page {
     /// answer is the controller's number, none if there is no such class.
     pub make: fn(class: &str, flow: &str, numbers: &mut Numbers) -> Option<u32>,
     /// Calls a method. `cwnd` becomes NaN if the class lacks `backoff`.
-    pub call: fn(number: u32, call: Call, numbers: &mut Numbers),
+    pub call: fn(number: u32, call: u32, numbers: &mut Numbers),
     /// Calls `probes` at this instant of the run, in seconds. The answer has each name and its value, NaN if
     /// it is not known.
     pub probes: fn(number: u32, now_s: f64) -> Vec<(String, f64)>,
@@ -90,21 +89,21 @@ struct Own {
 }
 
 impl Own {
-    fn call(&mut self, call: Call, flow: &Flow, report: &[f64]) {
+    fn call(&mut self, call: u32, flow: &Flow, report: &[f64]) {
         let mut numbers = numbers_of(flow);
         numbers[REPORT..REPORT + report.len()].copy_from_slice(report);
         self.hand(call, flow, &mut numbers);
     }
 
     /// Calls a method after the class's window and threshold have become these bytes.
-    fn given(&mut self, call: Call, flow: &Flow, cwnd: u64, ssthresh: u64) {
+    fn given(&mut self, call: u32, flow: &Flow, cwnd: u64, ssthresh: u64) {
         let mut numbers = numbers_of(flow);
         numbers[0] = cwnd as f64 / self.mss;
         numbers[1] = if ssthresh == u64::MAX { f64::INFINITY } else { ssthresh as f64 / self.mss };
         self.hand(call, flow, &mut numbers);
     }
 
-    fn hand(&mut self, call: Call, flow: &Flow, numbers: &mut Numbers) {
+    fn hand(&mut self, call: u32, flow: &Flow, numbers: &mut Numbers) {
         self.now = flow.now;
         (self.page.call)(self.number, call, numbers);
         self.decision = decided(numbers, self.mss);
@@ -172,28 +171,29 @@ impl Controller for Own {
             ack.rate.map_or(nan, |r| r.rate.0 as f64),
             f64::from(ack.rate.is_some_and(|r| r.app_limited)),
         ];
-        self.call(Call::OnAck, flow, &report);
+        self.call(Call::OnAck as u32, flow, &report);
     }
 
     fn on(&mut self, flow: &Flow, event: Event<'_>) {
         match event {
-            Event::Congestion(Congestion::Loss) => self.call(Call::OnLoss, flow, &[]),
-            Event::Congestion(Congestion::Ecn) => self.call(Call::OnEcn, flow, &[]),
-            Event::Congestion(Congestion::Timeout) => self.call(Call::OnTimeout, flow, &[]),
+            Event::Congestion(Congestion::Loss) => self.call(Call::OnLoss as u32, flow, &[]),
+            Event::Congestion(Congestion::Ecn) => self.call(Call::OnEcn as u32, flow, &[]),
+            Event::Congestion(Congestion::Timeout) => self.call(Call::OnTimeout as u32, flow, &[]),
             Event::Undo(before) => {
                 let cwnd = self.decision.cwnd.max(before.cwnd);
                 let ssthresh = self.decision.ssthresh.max(before.ssthresh);
-                self.given(Call::OnUndo, flow, cwnd, ssthresh);
+                self.given(Call::OnUndo as u32, flow, cwnd, ssthresh);
             }
-            Event::Validation { cwnd, ssthresh } => self.given(Call::OnWindowValidated, flow, cwnd, ssthresh),
-            Event::Life(Life::IdleRestart) => self.call(Call::OnIdleRestart, flow, &[]),
-            Event::Life(Life::Recovered) => self.call(Call::OnRecovered, flow, &[]),
-            Event::Life(Life::MssChanged) => self.call(Call::OnMssChanged, flow, &[]),
+            Event::Validation { cwnd, ssthresh } => {
+                self.given(Call::OnWindowValidated as u32, flow, cwnd, ssthresh)
+            }
+            Event::Life(Life::IdleRestart) => self.call(Call::OnIdleRestart as u32, flow, &[]),
+            Event::Life(Life::Recovered) => self.call(Call::OnRecovered as u32, flow, &[]),
+            Event::Life(Life::MssChanged) => self.call(Call::OnMssChanged as u32, flow, &[]),
             Event::Hint(hint) => {
-                let mut report = Vec::new();
-                hint.values(&mut |_, value| report.push(value));
-                let call = [Call::OnPathChange, Call::OnRateChange, Call::OnLinkQuality][hint.kind()];
-                self.call(call, flow, &report);
+                let (kind, values) = hint.call();
+                let report: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
+                self.call(Call::OnHint as u32 + kind as u32, flow, &report);
             }
             // What a controller gets that says that it needs it.
             Event::Subflows { .. }
@@ -216,7 +216,7 @@ impl Controller for Own {
             Congestion::Timeout => Call::BackoffAtTimeout,
         };
         let mut numbers = numbers_of(flow);
-        (self.page.call)(self.number, call, &mut numbers);
+        (self.page.call)(self.number, call as u32, &mut numbers);
         let half = self.decision.cwnd / 2;
         let (cwnd, ssthresh) = if numbers[0].is_nan() {
             (half, half)
@@ -247,9 +247,9 @@ mod tests {
     const MSS: u32 = 1000;
 
     /// A class whose window is the call's number plus the seconds of the flow's clock, without a threshold.
-    fn call(number: u32, call: Call, numbers: &mut Numbers) {
+    fn call(number: u32, call: u32, numbers: &mut Numbers) {
         numbers[0] =
-            if call == Call::BackoffAtEcn { f64::NAN } else { f64::from(call as u32) + numbers[FLOW] };
+            if call == Call::BackoffAtEcn as u32 { f64::NAN } else { f64::from(call) + numbers[FLOW] };
         numbers[1] = f64::INFINITY;
         numbers[2] = if number == 7 { numbers[REPORT] } else { f64::NAN };
     }
@@ -331,7 +331,7 @@ mod tests {
             own.on(&flow, Event::Congestion(why));
             assert_eq!(own.decision().cwnd, (number + 2) * 1000);
         }
-        assert_eq!(own.backoff(&flow, Congestion::Loss).cwnd, 13_000);
+        assert_eq!(own.backoff(&flow, Congestion::Loss).cwnd, 11_000);
         assert_eq!(own.backoff(&flow, Congestion::Ecn).cwnd, 2500, "half, if the class has no backoff");
     }
 }

@@ -13,8 +13,8 @@ const ownControllers = (() => {
   // In the order of `Call`: the method, and its second argument, or the names of its numbers.
   const CALLS = [["on_ack", ACK], ["on_congestion", "loss"], ["on_congestion", "ecn"], ["on_congestion", "timeout"], ["on_undo"],
     ["on_life", "idle_restart"], ["on_life", "recovered"], ["on_life", "mss_changed"], ["on_life", "window_validated"],
-    ["on_path_change", ["ahead_s", "dark_s"]], ["on_rate_change", ["ahead_s", "before", "after"]],
-    ["backoff", "loss"], ["backoff", "ecn"], ["backoff", "timeout"], ["on_link_quality", ["ahead_s", "bit_error_rate"]]];
+    ["backoff", "loss"], ["backoff", "ecn"], ["backoff", "timeout"], ["on_path_change", ["ahead_s", "dark_s"]],
+    ["on_rate_change", ["ahead_s", "before", "after"]], ["on_link_quality", ["ahead_s", "bit_error_rate"]]];
   const made = [], read = new TextDecoder();
   let classes = {}, before = 0, buffer = null, all = null;
 
