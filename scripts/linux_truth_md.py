@@ -317,18 +317,5 @@ def stale() -> list[str]:
     return md.stale({file: text for file, text in pages().items() if file == PAGE or not file.exists()})
 
 
-def main() -> None:
-    """Takes measurements over, or simulates again."""
-    parser = md.command_line(__doc__)
-    asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--from", dest="folder", type=Path, help="take over what validate kernel wrote there")
-    asked.add_argument("--simulate", action="store_true", help="simulate all stored transfers again")
-    given = parser.parse_args()
-    if given.folder is not None:
-        take_over(given.folder)
-    else:
-        simulate_again()
-
-
 if __name__ == "__main__":
-    main()
+    md.taken_or_simulated(__doc__, "validate kernel", take_over, simulate_again)

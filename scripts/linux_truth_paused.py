@@ -76,18 +76,5 @@ def parts() -> dict[str, str]:
     }
 
 
-def main() -> None:
-    """Takes measurements over, or simulates again."""
-    parser = md.command_line(__doc__)
-    asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--from", dest="folder", type=Path, help="take over what --paused wrote there")
-    asked.add_argument("--simulate", action="store_true", help="simulate all stored traffic again")
-    given = parser.parse_args()
-    if given.folder is not None:
-        take_over(given.folder)
-    else:
-        simulate_again()
-
-
 if __name__ == "__main__":
-    main()
+    md.taken_or_simulated(__doc__, "--paused", take_over, simulate_again)

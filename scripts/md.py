@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,21 @@ def stale(pages: Mapping[Path, str], folder: Path | None = None) -> list[str]:
 def _named(path: Path) -> Path:
     """A page by its path in the repository."""
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+def taken_or_simulated(
+    about: str | None, what: str, take_over: Callable[[Path], None], simulate: Callable[[], None]
+) -> None:
+    """The command line of a page whose real transfers are stored: new ones, or all simulations again."""
+    parser = command_line(about)
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument("--from", dest="folder", type=Path, help=f"take over what {what} wrote there")
+    asked.add_argument("--simulate", action="store_true", help="simulate all that is stored again")
+    given = parser.parse_args()
+    if given.folder is not None:
+        take_over(given.folder)
+    else:
+        simulate()
 
 
 def command_line(about: str | None) -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""The goals of a search: what is bad, against what, and from where on it is a failure, from goals.toml."""
+"""The goals of a search: what is bad, against what, and from where on it is a failure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any, Literal
 from bentpipe import _core, measures
 from bentpipe.breaking.conditions import CROSS, FIRST, SECOND
 from bentpipe.breaking.observation import Row, capacity, cross, floor
-from bentpipe.io.toml_tables import beside
 from bentpipe.registry import unknown
 
 YARDSTICK, FALLBACK = "reno", "cubic"
@@ -57,10 +56,10 @@ class SearchGoal:
         value: what its number is.
         limit: the number from which on it is a failure.
         worse: which numbers are the worse ones.
+        measure: its number.
         second: the second flow: none, one of the same algorithm, or one of the yardstick.
         against: what the yardstick is: another algorithm on the same link, beside the second flow if there is
             one, or the same algorithm without the unresponsive traffic.
-        measure: its number.
     """
 
     name: str
@@ -68,9 +67,9 @@ class SearchGoal:
     value: str
     limit: float
     worse: Literal["less", "more"]
-    second: Literal["none", "same", "yardstick"]
-    against: Literal["algorithm", "alone"]
     measure: Measure
+    second: Literal["none", "same", "yardstick"] = "none"
+    against: Literal["algorithm", "alone"] = "algorithm"
 
     @property
     def pulses(self) -> bool:
@@ -143,14 +142,44 @@ def _losses(_: Mapping[str, Any], rows: Mapping[str, Row]) -> RunAnswer:
     return RunAnswer(ours - theirs, ours, theirs, ours - theirs)
 
 
-_MEASURES: Mapping[str, Measure] = {
-    "slow": _slow, "stall": _stall, "starve": _starve, "harm": _harm, "queue": _queue, "losses": _losses,
-    "attack": _attack,
-}  # fmt: skip
+_GOODPUT = measures.MEASURES["goodput_bps"].words
 GOALS: Mapping[str, SearchGoal] = {
-    name: SearchGoal(name=name, measure=_MEASURES[name], **{"limit": measures.LOSSY} | of)
-    for name, of in beside(__file__, "goals.toml").items()
-}
+    goal.name: goal
+    for goal in (
+        SearchGoal(
+            "slow", "it is slow where the yardstick is not", f"{_GOODPUT}, in that of the yardstick",
+            0.5, "less", _slow,
+        ),
+        SearchGoal(
+            "stall", "nothing arrives for long",
+            "longest time without a delivered byte, less three times the yardstick's, s",
+            5.0, "more", _stall,
+        ),
+        SearchGoal(
+            "starve", "one of two flows of it starves",
+            "share of the slower flow in the second half, in that of two flows of the yardstick",
+            0.2, "less", _starve, second="same",
+        ),
+        SearchGoal(
+            "harm", "a flow of the yardstick beside it starves",
+            f"{_GOODPUT} of the yardstick beside it, in that beside another yardstick, second half",
+            0.2, "less", _harm, second="yardstick",
+        ),
+        SearchGoal(
+            "queue", "the queue never drains",
+            "standing queueing delay, less the yardstick's, round trips", 1.0, "more", _queue,
+        ),
+        SearchGoal(
+            "losses", "it loses what it sends", "share of lost packets, less the yardstick's",
+            measures.LOSSY, "more", _losses,
+        ),
+        SearchGoal(
+            "attack", "pulses of little traffic stop it",
+            f"{_GOODPUT}, in what the pulses leave of its {_GOODPUT} without them",
+            0.5, "less", _attack, against="alone",
+        ),
+    )
+}  # fmt: skip
 """Every goal by its name."""
 
 

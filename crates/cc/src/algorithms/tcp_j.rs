@@ -82,28 +82,6 @@ mod tests {
         found
     }
 
-    /// Eq. 3 is per ACK: the share of a constant ACK rate that 1, 10, 20, 29 and 44 ACKs find
-    /// is the same at any rate.
-    #[test]
-    fn the_estimate_converges_per_ack_and_not_per_time() {
-        for rate in [5.0, 100.0, 1e4] {
-            let mut rig = Rig::new("tcp-j", &[], 10.0, 2.0);
-            rig.ack(1.0, 1.0, 0.5, false); // starts the clock
-            for k in 1..=44 {
-                rig.ack(1.0, 1.0 / rate, 0.5, false);
-                let share = match k {
-                    1 => 0.05,
-                    10 => 0.632,
-                    20 => 0.872,
-                    29 => 0.950,
-                    44 => 0.990,
-                    _ => continue,
-                };
-                near(estimate(&rig), share * rate * 0.5, 1e-3);
-            }
-        }
-    }
-
     /// Westwood's rule: random loss on an empty path gives nothing up, a queue is emptied, and a
     /// timeout leaves one segment.
     #[test]

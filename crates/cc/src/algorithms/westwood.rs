@@ -80,11 +80,8 @@ impl Bandwidth {
             tau: args.number(TAU.name),
             constant: args.is(FILTER.name, "constant"),
             max_sample: if max_sample > 0.0 { max_sample } else { f64::INFINITY },
-            rate: 0.0,
-            last: 0.0,
-            at: None,
-            pending: 0.0,
             base: base_rtt(args),
+            ..Self::published()
         }
     }
 
