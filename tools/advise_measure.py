@@ -12,9 +12,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +25,14 @@ from numpy.typing import NDArray
 from bentpipe import _core
 from bentpipe.advice.question import Candidate, Question
 from bentpipe.advice.trials import FILE_S
-from bentpipe.io import files
 from bentpipe.models import Record
 from bentpipe.result import each_once
 from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.execution import Ran
+from bentpipe.sweeps.kept import Kept
 from bentpipe.sweeps.lab import Lab
 
 SEEDS = 60
-BLOCK = 5
-"""Seeds of one link that are stored together: some twenty seconds of two cores."""
 PASS = 10
 """Seeds that all links have before the first link has more."""
 ROWS = 60
@@ -44,77 +42,67 @@ BEFORE_END = 5
 PAYLOAD = 1448 / 1500
 """Share of a packet that is payload."""
 VERSION = 2
-"""Version of the measures of a run: blocks of another version are not taken."""
+"""Version of the measures of a run: those of another version are not taken."""
 ROLES = ("alone", "beside", "file")
 
 
 def measure(
     links: Sequence[DrawnLink], place: Path, seeds: int, tell: Callable[[str], None], only: Sequence[str] = ()
 ) -> None:
-    """Runs the blocks that `place` lacks, one by one; stored blocks are not run again.
+    """Makes the runs that `place` lacks; runs that are there are not made again.
 
     Args:
         links: the links.
-        place: the folder of blocks.
+        place: the folder of the runs.
         seeds: of each link.
-        tell: called with a line after each block.
+        tell: called with a line after some seeds of a link.
         only: these algorithms and CUBIC, the reference of harm; none for all.
     """
-    blocks = [
-        (one, first)
-        for start in range(0, seeds, PASS)
-        for one in links
-        for first in range(start, min(start + PASS, seeds), BLOCK)
-    ]
-    missing = [(one, first) for one, first in blocks if not stored(place, one, first).exists()]
-    work = [one.rate_bps * one.run_s for one, _ in missing]
-    tell(f"{len(blocks) - len(missing)} of {len(blocks)} blocks are there")
-    since, done = time.monotonic(), 0.0
-    for (one, first), each in zip(missing, work, strict=True):
-        write(stored(place, one, first), run_block(one, range(first, min(first + BLOCK, seeds)), only))
-        done += each
-        took = time.monotonic() - since
-        left = took / done * (sum(work) - done)
-        tell(
-            f"link {one.number}, seeds {first} to {first + BLOCK - 1}: {took / 60:.1f} min gone, "
-            f"{left / 60:.0f} min left, {100 * done / sum(work):.1f} %"
-        )
+    parts = list(product(range(0, seeds, PASS), links))
+    for done, (first, one) in enumerate(parts, start=1):
+        numbers = range(first, min(first + PASS, seeds))
+        with Lab(folder(place, one)) as lab:
+            run(lab, one, numbers, only)
+        tell(f"link {one.number}, seeds {first} to {numbers[-1]}: {lab.made} runs; {done} of {len(parts)}")
 
 
-def stored(place: Path, one: DrawnLink, first: int) -> Path:
-    """The path of a block; the name changes with the link and its question."""
+def folder(place: Path, one: DrawnLink) -> Path:
+    """The store of a link's runs; the name changes with the link and its question."""
     mark = hashlib.sha256(f"{VERSION} {one}".encode()).hexdigest()[:8]
-    return place / f"{one.number:02}-{mark}" / f"{first:03}.parquet"
+    return place / f"{one.number:02}-{mark}"
 
 
-def write(path: Path, frame: pl.DataFrame) -> None:
-    """Stores a block, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    files.replace(path, lambda work: frame.write_parquet(work))
-
-
-def run_block(one: DrawnLink, numbers: Sequence[int], only: Sequence[str] = ()) -> pl.DataFrame:
-    """A row for each algorithm and seed, the measures of `_alone`, `_beside` and `_file`, and `floor_s`."""
+def run(lab: Lab, one: DrawnLink, numbers: Sequence[int], only: Sequence[str] = ()) -> None:
+    """Makes the runs of some seeds, and keeps the measures of `_alone`, `_beside` and `_file`."""
     question = one.question()
     candidates, _ = question.candidates(())
     candidates = [who for who in candidates if not only or who.id in {"cubic", *only}]
-    made = [(n, who, role) for n, who, role in product(numbers, candidates, ROLES)]
+    made = [(n, who.id, role) for n, who, role in product(numbers, candidates, ROLES)]
     plain = {
         (who.id, role): _plain(question, who, role, one.run_s) for who, role in product(candidates, ROLES)
     }
-    offsets = {n: one.offset_s(n) for n in numbers}
-    cases = [Case({}, _at(plain[who.id, role], n, offsets[n])) for n, who, role in made]
-    rows: dict[tuple[int, str], dict[str, Any]] = {}
-    with Lab() as lab:
-        for ran in chain.from_iterable(lab.each(cases)):
-            n, who, role = made[ran.number]
-            if ran.raw is None:
-                raise RuntimeError(f"link {one.number}, {who.id}, {role}, seed {n}: {ran.error}")
-            row = rows.setdefault((n, who.id), {"link": one.number, "cc": who.id, "seed": n})
-            row |= _MEASURES[role](one, ran.raw)
-    return pl.DataFrame(
-        [rows[n, who.id] for n, who in product(numbers, candidates)], infer_schema_length=None
-    )
+    cases = [Case({"seed": n, "cc": cc}, _at(plain[cc, role], n, one.offset_s(n))) for n, cc, role in made]
+
+    def measures(case: Case, ran: Ran) -> dict[str, Any]:
+        assert ran.raw is not None
+        return {**case.keys, "link": one.number, **_MEASURES[made[ran.number][2]](one, ran.raw)}
+
+    found = lab.rows(cases, measures, key=lambda number: " ".join(map(str, made[number])))
+    for number, error in found.failed.items():
+        raise RuntimeError(f"link {one.number}, seed {made[number]}: {error}")
+    if found.stopped:
+        raise KeyboardInterrupt
+
+
+def rows(place: Path, one: DrawnLink) -> pl.DataFrame | None:
+    """A row for each algorithm and seed of a link, if there are any."""
+    if not folder(place, one).exists():
+        return None
+    whole: dict[tuple[int, str], dict[str, Any]] = {}
+    with Kept(folder(place, one)) as kept:
+        for row in kept.rows.values():
+            whole.setdefault((row["seed"], row["cc"]), {}).update(row)
+    return pl.DataFrame([row for _, row in sorted(whole.items())], infer_schema_length=None)
 
 
 def _plain(question: Question, who: Candidate, role: str, run_s: float) -> dict[str, Any]:

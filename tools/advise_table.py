@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 from advise_links import DrawnLink
-from advise_measure import BLOCK, stored
+from advise_measure import rows
 
 from bentpipe.advice import flags
 from bentpipe.advice.question import Candidate
@@ -44,14 +44,9 @@ INTERVAL = 1.96
 
 
 def aggregate(place: Path, links: Sequence[DrawnLink], seeds: int) -> pl.DataFrame:
-    """The table, of the blocks that are there; its column `seeds` has their number for each link."""
-    frames = []
-    for one in links:
-        blocks = [stored(place, one, first) for first in range(0, seeds, BLOCK)]
-        there = [path for path in blocks if path.exists()]
-        if there:
-            frames.append(_means(pl.concat([pl.read_parquet(path) for path in there], how="diagonal")))
-    return pl.concat(frames)
+    """The table, of the runs that are there; its column `seeds` has their number for each link."""
+    found = [rows(place, one) for one in links]
+    return pl.concat([_means(each.filter(pl.col("seed") < seeds)) for each in found if each is not None])
 
 
 def update(path: Path, new: pl.DataFrame, links: Sequence[DrawnLink]) -> None:

@@ -1,9 +1,9 @@
 """A truth set for `bentpipe advise` without any tuning to it: 180 drawn links, all algorithms, 60 seeds each.
 
 python tools/advise_truth.py draw                # the links in words
-python tools/advise_truth.py measure             # the truth; resumable, blocks lie in out/advise-truth
+python tools/advise_truth.py measure             # the truth; resumable, runs lie in out/advise-truth
 python tools/advise_truth.py measure --cc bbr --place DIR   # again, if results of an algorithm changed
-python tools/advise_truth.py table [--place DIR] # puts the blocks that are there into docs/advise-truth.csv
+python tools/advise_truth.py table [--place DIR] # puts the runs that are there into docs/advise-truth.csv
 python tools/advise_truth.py judge               # asks `advise`, writes docs/advise-truth.md; resumable
 python tools/advise_truth.py judge --measured    # the same from simulated files of ping and iperf3
 python tools/advise_truth.py judge --sealed      # all 180: only at the end

@@ -151,22 +151,20 @@ def test_what_has_arrived_follows_from_what_is_delivered_later(scripts):
     assert arrived == [0, 10, 20, 29, 39, 49, 59, 69]
 
 
-def test_a_block_has_each_algorithm_and_seed_and_is_not_run_twice(scripts, small, tmp_path, monkeypatch):
+def test_a_link_has_a_row_for_each_algorithm_and_seed_and_is_not_run_twice(
+    scripts, small, tmp_path, monkeypatch
+):
     two = [Candidate("cubic", "CUBIC", "cubic"), Candidate("reno", "Reno", "reno")]
     question = type(small.question())
     monkeypatch.setattr(question, "candidates", lambda self, chosen: (two, []))
     said = []
     scripts.measure.measure([small], tmp_path, 5, said.append)
-    path = scripts.measure.stored(tmp_path, small, 0)
-    block = pl.read_parquet(path)
+    block = scripts.measure.rows(tmp_path, small)
     assert block.select("cc", "seed").rows() == [(one.id, n) for n in range(5) for one in two]
     assert block.null_count().sum_horizontal().item() == 0
-    before = path.stat().st_mtime_ns
     scripts.measure.measure([small], tmp_path, 5, said.append)
-    assert path.stat().st_mtime_ns == before
-    assert said[-1] == "1 of 1 blocks are there"
-    changed = dataclasses.replace(small, rate_bps=2e6)
-    assert scripts.measure.stored(tmp_path, changed, 0) != path
+    assert said == [f"link 0, seeds 0 to 4: {n} runs; 1 of 1" for n in (30, 0)]
+    assert scripts.measure.rows(tmp_path, dataclasses.replace(small, rate_bps=2e6)) is None
 
     table = scripts.table.aggregate(tmp_path, [small], 60)
     scripts.table.write(tmp_path / "table.csv", table)
