@@ -391,8 +391,8 @@ def test_half_of_a_rate_that_another_flow_has_is_no_slower_link(scripts, tmp_pat
     """Beside one CUBIC flow, which is named or not: 0.517 Mbit/s, of which BBR has 0.23."""
     one = scripts.links.draw()[21]
     assert one.competing == (("cubic", 1),)
-    told = estimate(scripts.files.write(one, tmp_path))
-    named, unnamed = (told.possible({}, effort=1 / 12, beside=beside) for beside in (one.competing, ()))
+    measured = estimate(scripts.files.write(one, tmp_path))
+    named, unnamed = (measured.possible({}, effort=1 / 12, beside=beside) for beside in (one.competing, ()))
     rates = [np.median([link.rate_bps for link in found.draws]) for found in (named, unnamed)]
     assert rates[0] == pytest.approx(one.rate_bps, rel=0.3)
     assert rates[1] < 0.6 * one.rate_bps

@@ -154,10 +154,10 @@ def test_without_node_the_rows_of_the_module_are_left_out_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(in_page.shutil, "which", lambda _: None)
-    told: list[str] = []
+    lines: list[str] = []
     case = {"w-f": CASES["w-f"]}
-    assert measure(case, pairs=1, quick=True, more=False, tell=told.append)["cases"] == {}
-    assert told == ["not measured, the module of the page: node is not here (Debian: nodejs)"]
+    assert measure(case, pairs=1, quick=True, more=False, tell=lines.append)["cases"] == {}
+    assert lines == ["not measured, the module of the page: node is not here (Debian: nodejs)"]
 
 
 def test_growth_is_the_cost_per_packet_with_many_flows_against_a_hundred() -> None:
@@ -273,10 +273,10 @@ def test_ns2_counts_packets_at_the_receiver_as_bentpipe_does() -> None:
 
 def test_an_ns3_that_fails_costs_its_own_number_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENTPIPE_NS3_PYTHON", "/bin/false")
-    told: list[str] = []
-    found = measure({"e": replace(TINY, ns2=False)}, pairs=1, quick=True, more=False, tell=told.append)
+    lines: list[str] = []
+    found = measure({"e": replace(TINY, ns2=False)}, pairs=1, quick=True, more=False, tell=lines.append)
     assert found["ns3"] is None
-    assert "ns-3 failed" in told[-1]
+    assert "ns-3 failed" in lines[-1]
     assert len(found["cases"]["e"]["pairs"]) == 1
 
 

@@ -434,67 +434,54 @@ def test_it_starts_with_the_initial_ssthresh_of_its_flow(my):
     assert 12 < run.trace["cwnd"][-1] < 20
 
 
-def test_a_hint_about_the_path_reaches_a_controller_that_asks_for_it():
-    told = []
+@pytest.fixture
+def hears():
+    """Makes a class with this method for hints, and the list of what that gets: instants and changes."""
 
-    class Listens(bp.Controller):
-        def on_ack(self, flow, ack):
-            self.cwnd = 5
+    def made(method):
+        heard = []
 
-        def on_congestion(self, flow, why):
-            pass
+        class Listens(bp.Controller):
+            def on_ack(self, flow, ack):
+                self.cwnd = 5
 
-        def on_path_change(self, flow, change):
-            told.append((flow["now_s"], change))
-            self.cwnd = 7
+            def on_congestion(self, flow, why):
+                pass
 
+        setattr(Listens, method, lambda self, flow, change: heard.append((flow["now_s"], change)))
+        return Listens, heard
+
+    return made
+
+
+def test_a_hint_about_the_path_reaches_a_controller_that_asks_for_it(hears):
+    listens, heard = hears("on_path_change")
     link = bp.Link(rate="2 Mbit/s", delay="100 ms", handover={"every": "2 s", "outage": "300 ms"})
 
     def hear(**options):
-        told.clear()
-        flow = bp.Flow(Listens, path=["sat"], **options)
+        heard.clear()
+        flow = bp.Flow(listens, path=["sat"], **options)
         bp.run(bp.Scenario(links={"sat": link}, flows=[flow], duration="5 s"))
-        return list(told)
+        return list(heard)
 
     assert hear() == [(2.0, {"ahead_s": 0.0, "dark_s": 0.3}), (4.0, {"ahead_s": 0.0, "dark_s": 0.3})]
     assert hear(hint_lead="500 ms")[0] == (1.5, {"ahead_s": 0.5, "dark_s": 0.3})
     assert hear(path_hints=False) == []
 
 
-def test_a_hint_about_the_rate_reaches_a_controller_whose_flow_says_so():
-    told = []
-
-    class Listens(bp.Controller):
-        def on_ack(self, flow, ack):
-            self.cwnd = 5
-
-        def on_congestion(self, flow, why):
-            pass
-
-        def on_rate_change(self, flow, change):
-            told.append((flow["now_s"], change))
-
+def test_a_hint_about_the_rate_reaches_a_controller_whose_flow_says_so(hears):
+    listens, heard = hears("on_rate_change")
     link = bp.Link(rate=[["0 s", "8 Mbit/s"], ["2 s", "2 Mbit/s"]], delay="100 ms")
     for wanted in (None, True):
-        flow = bp.Flow(Listens, path=["sat"], rate_hints=wanted)
+        flow = bp.Flow(listens, path=["sat"], rate_hints=wanted)
         bp.run(bp.Scenario(links={"sat": link}, flows=[flow], duration="3 s"))
-        assert told == ([(2.0, {"ahead_s": 0.0, "before": 1_000_000, "after": 250_000})] if wanted else [])
+        change = {"ahead_s": 0.0, "before": 1_000_000, "after": 250_000}
+        assert heard == ([(2.0, change)] if wanted else [])
 
 
-def test_a_hint_about_errors_reaches_a_controller_and_hswa(tmp_path: Path) -> None:
+def test_a_hint_about_errors_reaches_a_controller_and_hswa(hears, tmp_path: Path) -> None:
     """p is a variable (HSWA-TCP, section III): 1e-7, 1e-2, 1e-7. A packet error rate counts by its effect."""
-    told = []
-
-    class Listens(bp.Controller):
-        def on_ack(self, flow, ack):
-            self.cwnd = 5
-
-        def on_congestion(self, flow, why):
-            pass
-
-        def on_link_quality(self, flow, change):
-            told.append((flow["now_s"], change))
-
+    listens, heard = hears("on_link_quality")
     line = tmp_path / "modem.csv"
     line.write_text("t_s,loss_rate\n0,1e-7\n2,1e-2\n4,1e-7\n")
     link = {"rate": "8 Mbit/s", "delay": "100 ms", "timeline": str(line)}
@@ -510,10 +497,10 @@ def test_a_hint_about_errors_reaches_a_controller_and_hswa(tmp_path: Path) -> No
         (None, {}, [1 - 0.99 ** (1 / 12_000), 1 - (1 - 1e-7) ** (1 / 12_000)]),
         (False, bits, []),
     ):
-        told.clear()
-        run(Listens, loss, **({} if wanted is None else {"quality_hints": wanted}))
-        assert [at for at, _ in told] == ([2.0, 4.0] if rates else [])
-        assert [change["bit_error_rate"] for _, change in told] == pytest.approx(rates, rel=1e-6)
+        heard.clear()
+        run(listens, loss, **({} if wanted is None else {"quality_hints": wanted}))
+        assert [at for at, _ in heard] == ([2.0, 4.0] if rates else [])
+        assert [change["bit_error_rate"] for _, change in heard] == pytest.approx(rates, rel=1e-6)
     probes = run("hswa", bits).probes.filter(pl.col("probe") == "s_segments").sort("t_s")
     values = probes["value"].to_list()
     steps = [value for i, value in enumerate(values) if i == 0 or value != values[i - 1]]

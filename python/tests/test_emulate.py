@@ -271,14 +271,14 @@ def test_a_capture_that_tshark_reads(tmp_path):
     file = tmp_path / "x.pcapng"
     with Emulation(scenario(), pcap=bp.Capture(file, at="sat", whole=True)) as emulation:
         pings(emulation, "-c", "2", "-i", "0.05")
-    told = subprocess.run(
+    done = subprocess.run(
         ["tshark", "-r", str(file), "-o", "ip.check_checksum:TRUE", "-T", "fields",
          "-e", "frame.interface_name", "-e", "icmp.type",
          "-e", "ip.checksum.status", "-e", "icmp.checksum.status"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert told.stdout.split("\n")[:2] == ["sat/forward\t8\t1\t1", "sat/reverse\t0\t1\t1"]
-    assert len(told.stdout.splitlines()) == 4
+    assert done.stdout.split("\n")[:2] == ["sat/forward\t8\t1\t1", "sat/reverse\t0\t1\t1"]
+    assert len(done.stdout.splitlines()) == 4
 
 
 @needs_root

@@ -42,14 +42,14 @@ def not_the_default(*, allowed: bool) -> str:
 
 ASK = """
 import os, socket
-def told(s): return s.getsockopt(6, 13, 16).rstrip(bytes(1)).decode()
+def name(s): return s.getsockopt(6, 13, 16).rstrip(bytes(1)).decode()
 def connected(before):
     s = socket.socket()
     if before: s.setsockopt(6, 13, before.encode())
     s.connect((os.environ["BENTPIPE_PEER"], 8000))
     return s
 plain = connected(None)
-print("near", told(plain), "far", plain.recv(99).decode(), "chosen", told(connected(CHOSEN)), flush=True)
+print("near", name(plain), "far", plain.recv(99).decode(), "chosen", name(connected(CHOSEN)), flush=True)
 """
 SERVE = """
 import socket

@@ -90,18 +90,18 @@ def test_every_reader_refuses_a_file_beyond_its_bound(tmp_path: Path, name: str)
     with place.open("wb") as stream:
         stream.write(b"{" if name == "measured" else b"t_s,up\n")
         stream.truncate(4 << 30)
-    with pytest.raises(bp.ScenarioError, match=r"larger than \d+ MiB") as told:
+    with pytest.raises(bp.ScenarioError, match=r"larger than \d+ MiB") as raised:
         readers()[name](place)
-    assert str(place.parent) in str(told.value)
+    assert str(place.parent) in str(raised.value)
 
 
 @pytest.mark.parametrize("name", readers())
 def test_no_reader_waits_for_a_pipe(tmp_path: Path, name: str) -> None:
     place = place_for(name, tmp_path)
     os.mkfifo(place)
-    with pytest.raises(bp.ScenarioError) as told:
+    with pytest.raises(bp.ScenarioError) as raised:
         readers()[name](place)
-    assert "pipe" in str(told.value) or "no file" in str(told.value) or "not a result" in str(told.value)
+    assert any(why in str(raised.value) for why in ("pipe", "no file", "not a result"))
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,9 @@ def test_an_empty_file_is_an_empty_file(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_the_error_of_python(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError) as told:
+    with pytest.raises(FileNotFoundError) as raised:
         _core.read_file(tmp_path / "none", 10)
-    assert (told.value.filename, told.value.strerror) == (
+    assert (raised.value.filename, raised.value.strerror) == (
         str(tmp_path / "none"),
         "No such file or directory",
     )
@@ -194,11 +194,11 @@ def test_no_message_repeats_a_file_that_was_not_meant(tmp_path: Path, name: str)
     for text in (SECRET, SECRET.replace(":", ","), "# " + SECRET, '{"topsecret": 1}', "topsecret"):
         place = place_for(name, tmp_path)
         place.write_text(text)
-        with pytest.raises(Exception) as told:  # noqa: B017, PT011
+        with pytest.raises(Exception) as raised:  # noqa: B017, PT011
             readers()[name](place)
         if (name == "csv" and "," in text) or (name == "scenario" and text.startswith("{")):
             continue  # a head of several columns is a table, and an object of JSON is a scenario
-        assert "topsecret" not in str(told.value), str(told.value)
+        assert "topsecret" not in str(raised.value), str(raised.value)
 
 
 @pytest.mark.parametrize("key", ["timeline", "loss", "opportunities", "sizes"])
@@ -247,9 +247,9 @@ def test_a_scenario_does_not_print_the_file_that_it_names(tmp_path: Path, key: s
 def test_a_message_quotes_at_most_sixty_characters(tmp_path: Path, name: str, text: str) -> None:
     place = place_for(name, tmp_path)
     place.write_text(text.replace("{long}", "9" * 100_000))
-    with pytest.raises(bp.ScenarioError) as told:
+    with pytest.raises(bp.ScenarioError) as raised:
         readers()[name](place)
-    said = str(told.value).replace(str(place), "")
+    said = str(raised.value).replace(str(place), "")
     assert "9" * 62 not in said and len(said) < 400, said[:500]
 
 
@@ -305,9 +305,9 @@ def test_json_with_values_of_another_kind_is_refused(tmp_path: Path, name: str, 
 def test_a_run_quotes_at_most_sixty_characters_of_a_cell(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("t_s,rate_bps\n0," + "9" * 1_000_000 + "\n")
     link = bp.Link(rate="1 Mbit/s", delay="10 ms", timeline=str(tmp_path / "x.csv"))
-    with pytest.raises(bp.ScenarioError, match="too high") as told:
+    with pytest.raises(bp.ScenarioError, match="too high") as raised:
         bp.run(bp.Scenario(links={"l": link}, flows=[bp.Flow("reno", path=["l"])], duration="3 s"))
-    assert len(str(told.value)) < 400
+    assert len(str(raised.value)) < 400
 
 
 def test_check_and_run_agree_on_lines_that_a_carriage_return_ends(tmp_path: Path) -> None:
@@ -342,9 +342,9 @@ def test_a_capture_has_a_bound_of_packets(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(bp.ScenarioError, match=r"x.pcap: it has more than 100 packets; cut it with editcap"):
         estimate([tmp_path / "x.pcap"])
     monkeypatch.setattr(capture, "_MOST_PACKETS", 101)
-    with pytest.raises(bp.ScenarioError) as told:
+    with pytest.raises(bp.ScenarioError) as raised:
         estimate([tmp_path / "x.pcap"])
-    assert "more than" not in str(told.value)
+    assert "more than" not in str(raised.value)
 
 
 def test_what_fits_is_read_as_before(tmp_path: Path) -> None:

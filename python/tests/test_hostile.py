@@ -483,10 +483,10 @@ def test_a_disk_that_takes_no_more_is_named_and_nothing_is_lost(scenario_file, s
     if shutil.which("unshare") is None or subprocess.run(can, capture_output=True, check=False).returncode:
         pytest.skip("no file systems can be mounted here (unshare --map-root-user --mount)")
     given = [str(place), str(scenario_file), read_only, str(Path(__file__).parent), str(saved)]
-    told = subprocess.run(
+    done = subprocess.run(
         [*enter, sys.executable, "-c", MOUNTED, *given], capture_output=True, text=True, check=True
     )
-    ran, before, after = json.loads(told.stdout)
+    ran, before, after = json.loads(done.stdout)
     assert [r[0] for r in ran[:2]] == [0, 0], ran[:2]
     assert [Path(p).name for p in before] == ["p", "flows.parquet", "links.parquet", "run.json"]
     for (status, _, said), what in zip(

@@ -302,8 +302,8 @@ for one in (made, taken):
             ) as process:
                 if inside:
                     group.take(process.pid)
-                told, _ = process.communicate("go\n", timeout=PATIENCE_S)
-            assert told.split() == [agent.name if inside else default] * 2
+                output, _ = process.communicate("go\n", timeout=PATIENCE_S)
+            assert output.split() == [agent.name if inside else default] * 2
     assert group.path is None
 
 

@@ -281,8 +281,8 @@ class TestKernel:
             """,
             place,
         )
-        told = json.loads(said)
-        assert told["name"] == "bp_kl" and told["orders"] > 0
+        answer = json.loads(said)
+        assert answer["name"] == "bp_kl" and answer["orders"] > 0
 
     def test_programs_of_an_emulated_link_may_have_it_as_their_default(self, place: Path) -> None:
         """A namespace that has ended keeps no reference to it: `_nothing_stays`."""
@@ -298,8 +298,8 @@ class TestKernel:
             """,
             place,
         )
-        told = json.loads(said)
-        assert (told["congestion_control"], told["congestion_control_by"]) == ("bp_kl", "sysctl")
+        answer = json.loads(said)
+        assert (answer["congestion_control"], answer["congestion_control_by"]) == ("bp_kl", "sysctl")
         attached = json.loads(Path(f"{place}.json").read_text())["controllers"]
         (mine,) = (one for one in attached if one["name"] == "bp_kl")
         assert mine["reports"] > 0
@@ -337,5 +337,5 @@ class TestKernel:
             """,
             place,
         )
-        told = json.loads(said)
-        assert told["name"] == "bp_sqrt" and told["reports"] > 0 and told["orders"] > 0
+        answer = json.loads(said)
+        assert answer["name"] == "bp_sqrt" and answer["reports"] > 0 and answer["orders"] > 0

@@ -28,7 +28,7 @@ __all__ = ["nothing_left"]
 pytestmark = [*MARKS, pytest.mark.usefixtures("nothing_left")]
 
 
-class Told(Controller):
+class Witness(Controller):
     """Reno that writes down what it is told of: what, the phase, its window."""
 
     events: list[tuple[str, str, float]]
@@ -54,63 +54,63 @@ class Told(Controller):
 
 
 @pytest.fixture
-def told() -> Iterator[type[Told]]:
+def witness() -> Iterator[type[Witness]]:
     """The class, with nothing written yet."""
-    Told.events = []
-    yield Told
+    Witness.events = []
+    yield Witness
 
 
-def names(told: type[Told]) -> list[str]:
-    return [what for what, _, _ in told.events if what != "ce"]
+def names(witness: type[Witness]) -> list[str]:
+    return [what for what, _, _ in witness.events if what != "ce"]
 
 
-def test_a_timeout_is_told_and_answered_at_once(told: type[Told]) -> None:
+def test_a_timeout_is_told_and_answered_at_once(witness: type[Witness]) -> None:
     dark = link(loss={"kind": "outage", "from": "0.6 s", "to": "1.6 s"})
-    with steered(told, dark) as (emulation, agent, one):
+    with steered(witness, dark) as (emulation, agent, one):
         one.near.sendall(bytes(2_000_000))
-        until(lambda: "timeout" in names(told), "the timer expires")
-        until(lambda: one.window()[0] == 1 or names(told)[-1] != "timeout", "the window is one segment")
+        until(lambda: "timeout" in names(witness), "the timer expires")
+        until(lambda: one.window()[0] == 1 or names(witness)[-1] != "timeout", "the window is one segment")
         until(lambda: one.received == 2_000_000, "all has arrived")
-        at = names(told).index("timeout")
-        _, _, before = told.events[at]
+        at = names(witness).index("timeout")
+        _, _, before = witness.events[at]
         assert before > 1
         # The window grows again in the phase "loss", and no recovery is reported to end.
-        later = [what for what in names(told)[at + 1 :] if what != "timeout"]
+        later = [what for what in names(witness)[at + 1 :] if what != "timeout"]
         assert later[:1] != ["recovered"]
 
 
-def test_a_loss_halves_the_window_before_the_agent_knows(told: type[Told]) -> None:
-    with steered(told, link(loss={"kind": "packet-error", "rate": 0.003})) as (emulation, agent, one):
+def test_a_loss_halves_the_window_before_the_agent_knows(witness: type[Witness]) -> None:
+    with steered(witness, link(loss={"kind": "packet-error", "rate": 0.003})) as (emulation, agent, one):
         one.send(2_000_000)
         settled(agent)
-        found = names(told)
+        found = names(witness)
         # One loss an episode, each ended before the next, but for one that goes over into another.
         episodes = [what for what in found if what in ("loss", "recovered", "timeout")]
         assert episodes.count("loss") >= 2
         assert all((a, b) != ("loss", "loss") for a, b in zip(episodes, episodes[1:], strict=False)), episodes
         # The ACK that ends a recovery belongs to it; what is told then is the window after the cut.
-        ends = [window for what, _, window in told.events if what == "recovered"]
-        cuts = [window / 2 for what, _, window in told.events if what == "loss"]
+        ends = [window for what, _, window in witness.events if what == "recovered"]
+        cuts = [window / 2 for what, _, window in witness.events if what == "loss"]
         assert ends[0] == pytest.approx(cuts[0])
 
 
-def test_marks_are_told_once_a_window(told: type[Told]) -> None:
+def test_marks_are_told_once_a_window(witness: type[Witness]) -> None:
     marking = link(queue={"kind": "codel", "limit": "400 packets", "ecn": True})
     with Emulation(marking) as emulation:
         for side in ("near", "far"):
             command = ["sysctl", "-qw", "net.ipv4.tcp_ecn=1"]
             assert emulation.popen(command, side).wait(PATIENCE_S) == 0
-        with _core.KernelAgent(told, name=OWN) as agent, transfer(emulation, agent.name) as one:
+        with _core.KernelAgent(witness, name=OWN) as agent, transfer(emulation, agent.name) as one:
             one.send(2_500_000)
             settled(agent)
             assert emulation.snapshot()["forward"]["marked"] > 0
-            ecn = [event for event in told.events if event[0] == "ecn"]
-            echoes = [event for event in told.events if event[0] == "ce"]
+            ecn = [event for event in witness.events if event[0] == "ecn"]
+            echoes = [event for event in witness.events if event[0] == "ce"]
             assert 0 < len(ecn) < len(echoes)
             assert all(phase == "open" for _, phase, _ in ecn)
             # The ACKs that repeat the echo belong to the reduction, in which the window does not grow.
-            first = told.events.index(ecn[0])
-            assert told.events[first + 1] == ("ce", "recovery", ecn[0][2] / 2)
+            first = witness.events.index(ecn[0])
+            assert witness.events[first + 1] == ("ce", "recovery", ecn[0][2] / 2)
 
 
 class Paced(Fixed):
@@ -150,10 +150,10 @@ def idle(agent: _core.KernelAgent) -> dict[str, Any] | None:
     return None if flow["in_flight_segments"] else flow
 
 
-def test_a_pause_is_told_when_sending_goes_on(told: type[Told]) -> None:
-    with steered(told, link()) as (emulation, agent, one):
+def test_a_pause_is_told_when_sending_goes_on(witness: type[Witness]) -> None:
+    with steered(witness, link()) as (emulation, agent, one):
         one.send(20_000)
-        assert names(told) == []  # the first segment of a connection follows no pause
+        assert names(witness) == []  # the first segment of a connection follows no pause
         until(lambda: idle(agent), "all is acknowledged")
         one.send(20_000)
-        until(lambda: names(told) == ["idle_restart"], "the pause is told")
+        until(lambda: names(witness) == ["idle_restart"], "the pause is told")

@@ -242,11 +242,11 @@ def test_the_next_verb_removes_the_group_of_a_killed_run(group: Path, place: Pat
     (left,) = runs(group)
     (orphan,) = processes(left)
     process = inside(group, "bentpipe", "kernel", *verb.split(), place=place)
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 0, told
+    _, output = process.communicate(timeout=60)
+    assert process.returncode == 0, output
     assert runs(group) == [] and group_of(orphan) == group
     line = "a bentpipe kernel run was killed: its control group is removed; process"
-    assert f"{line} {orphan} (sleep) goes on in {group}, without the controller\n" in told
+    assert f"{line} {orphan} (sleep) goes on in {group}, without the controller\n" in output
 
 
 def test_ten_that_are_killed_at_various_moments_leave_nothing(group: Path, place: Path) -> None:

@@ -171,8 +171,8 @@ def test_pings_that_count_from_zero_and_end_without_a_duration(tmp_path: Path) -
         assert found["t_s"] == [0.0, 0.5, 1.0, 1.5]
         assert found["delay_s"] == pytest.approx([0.3000615 + 0.0005 * seq for seq in range(4)])
         assert set(found["loss_rate"]) == {1 / 5}
-        told = estimate([tmp_path / "a.txt"])
-        loss = told.of("loss")
+        measured = estimate([tmp_path / "a.txt"])
+        loss = measured.of("loss")
         assert loss is not None and loss.value == 1 / 5 and loss.method.endswith("1 s apart, as is usual")
     without = delays(tmp_path, UNIX.replace("icmp_seq=0 ", "icmp_seq=9 "), interval_s=0.5)
     assert without["t_s"][0] == 0.0  # the probes from 0 to the first reply are lost

@@ -226,10 +226,10 @@ def test_a_download_tells_what_its_sender_knows() -> None:
     assert test.intervals is None and test.by_receiver
     upload = iperf3.read(report_of(REAL / "vsat-upload-iperf3.json"))[2]
     assert not isinstance(upload, str) and upload.intervals is not None
-    told = upload.intervals
-    assert (told.width_s, len(told.rtts_s)) == (pytest.approx(1, abs=0.01), len(told.resent))
-    assert max(told.rtts_s) == pytest.approx(1.014158)
-    assert sum(told.resent) == upload.resent
+    intervals = upload.intervals
+    assert (intervals.width_s, len(intervals.rtts_s)) == (pytest.approx(1, abs=0.01), len(intervals.resent))
+    assert max(intervals.rtts_s) == pytest.approx(1.014158)
+    assert sum(intervals.resent) == upload.resent
 
 
 @pytest.mark.parametrize(

@@ -59,11 +59,11 @@ def test_errors_per_bit_and_per_byte():
     assert setup.BASE.changed(packet_bytes=1500).packet_loss(1e-8) == pytest.approx(1.2e-4, rel=1e-3)
 
 
-@pytest.mark.parametrize(("of", "told"), [(setup.BASE, None), (setup.BYTES, 1e-6)])
-def test_the_packet_loss_of_a_run_is_that_of_its_set_up(of, told):
+@pytest.mark.parametrize(("of", "ber"), [(setup.BASE, None), (setup.BYTES, 1e-6)])
+def test_the_packet_loss_of_a_run_is_that_of_its_set_up(of, ber):
     scenario = of.scenario("hswa", "LEO", 1e-6, 1)
     cc = scenario["flow"][0]["cc"]
-    assert (cc if told is None else cc["ber"]) == ("hswa" if told is None else told)
+    assert (cc if ber is None else cc["ber"]) == ("hswa" if ber is None else ber)
     scenario["duration"] = "20 s"
     link = json.loads(_core.run(json.dumps(scenario)).json)["links"][0]
     through = link["delivered_packets"] + link["dropped_error"]

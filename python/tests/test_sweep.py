@@ -46,9 +46,9 @@ def sweep(file: Path, out: Path | None, vary: object = GRID, seeds: int = 2, **g
 
 def new_runs(file: Path, out: Path, vary: object = GRID, seeds: int = 2, **given: object) -> int:
     """How many runs a sweep adds."""
-    told: list[State] = []
-    sweep(file, out, vary, seeds, progress=told.append, **given)
-    return told[-1].done - told[-1].taken_over
+    states: list[State] = []
+    sweep(file, out, vary, seeds, progress=states.append, **given)
+    return states[-1].done - states[-1].taken_over
 
 
 def plain(out: Path, table: str = "flows") -> pl.DataFrame:

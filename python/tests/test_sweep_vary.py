@@ -258,15 +258,15 @@ from bentpipe.sweeps.fingerprint import source_hash
 print(source_hash(Mine))
 """
 
-    def told(**values: int) -> str:
+    def digest(**values: int) -> str:
         file = tmp_path / "script.py"
         file.write_text(script.format(**{"gain": 1, "other": 1, "step": 1, **values}))
         return subprocess.run(
             [sys.executable, file], capture_output=True, text=True, check=True
         ).stdout.strip()
 
-    assert len(told()) == 64 and told() == told(other=2)
-    assert len({told(), told(gain=2), told(step=2)}) == 3
+    assert len(digest()) == 64 and digest() == digest(other=2)
+    assert len({digest(), digest(gain=2), digest(step=2)}) == 3
     (tmp_path / "beside.py").write_text("GAIN = 1\n")
     (tmp_path / "mine.py").write_text("from beside import GAIN\n" + MINE)
     monkeypatch.syspath_prepend(tmp_path)

@@ -1,34 +1,9 @@
 """Traces with many tests in one file, or one trace in two files: LeoReplayer, CoNEXT 2023, the Autobahn."""
 
 import pytest
+from traced import trace, wrong
 
-import bentpipe as bp
-
-
-@pytest.fixture
-def trace(tmp_path):
-    """The time line, as lists, of a file with this text, or of a directory with these files."""
-
-    def read(given, format, **options):
-        path = tmp_path / "a.txt"
-        if isinstance(given, dict):
-            path = tmp_path / "17"
-            path.mkdir(exist_ok=True)
-            for name, text in given.items():
-                (path / name).write_text(text)
-        else:
-            path.write_text(given)
-        frame = bp.timeline.read_trace(path, format, **options)
-        bp.timeline.check(frame)
-        return frame.to_dict(as_series=False)
-
-    return read
-
-
-def wrong(trace, said, *given, **options):
-    with pytest.raises(bp.ScenarioError, match=said) as told:
-        trace(*given, **options)
-    assert "\n" not in str(told.value)
+__all__ = ["trace"]
 
 
 # --- LeoReplayer

@@ -103,9 +103,9 @@ def test_the_same_time_line_gives_the_same_bytes(tmp_path):
     ],
 )
 def test_a_broken_table_gets_one_line_with_its_place_and_no_run(table, text, said):
-    with pytest.raises(bp.ScenarioError, match=said) as told:
+    with pytest.raises(bp.ScenarioError, match=said) as raised:
         bp.timeline.read(table(text))
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
     link = bp.Link(rate="1 Mbit/s", delay="10 ms", timeline=str(table(text)))
     with pytest.raises(bp.ScenarioError, match=r"link\.l\.timeline"):
         bp.run(bp.Scenario(links={"l": link}, flows=[bp.Flow("reno", path=["l"])], duration="3 s"))

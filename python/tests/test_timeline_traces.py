@@ -6,29 +6,11 @@ import random
 from datetime import UTC, datetime
 
 import pytest
+from traced import trace, wrong
 
 import bentpipe as bp
 
-
-@pytest.fixture
-def trace(tmp_path):
-    """The time line, as lists, of a file with this text."""
-
-    def read(text, format, name="a.txt", **options):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        frame = bp.timeline.read_trace(path, format, **options)
-        bp.timeline.check(frame)
-        return frame.to_dict(as_series=False)
-
-    return read
-
-
-def wrong(trace, said, *given, **options):
-    with pytest.raises(bp.ScenarioError, match=said) as told:
-        trace(*given, **options)
-    assert "\n" not in str(told.value)
-    assert "a.txt" in str(told.value) or "--" in str(told.value)
+__all__ = ["trace"]
 
 
 # --- mahimahi

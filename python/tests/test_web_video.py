@@ -142,7 +142,7 @@ def test_a_connection_that_a_stop_forestalls_never_begins() -> None:
 )
 def test_every_pause_is_told_to_the_controller(traffic) -> None:
     """RFC 5681 section 4.1: the pauses are longer than the retransmission timeout of about 1 s."""
-    told: dict[int, list[str]] = {}
+    heard: dict[int, list[str]] = {}
 
     class Spy(bp.Controller):
         def on_ack(self, flow, ack) -> None:
@@ -152,10 +152,10 @@ def test_every_pause_is_told_to_the_controller(traffic) -> None:
             self.cwnd = 10
 
         def on_life(self, flow, what) -> None:
-            told.setdefault(id(self), []).append(what)
+            heard.setdefault(id(self), []).append(what)
 
     found = run(traffic, cc=Spy, **PROMPT)
-    counts = sorted(events.count("idle_restart") for events in told.values())
+    counts = sorted(events.count("idle_restart") for events in heard.values())
     assert counts[-1] >= 6, found.flows
 
 
