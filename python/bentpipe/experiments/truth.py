@@ -7,11 +7,9 @@ an interrupted experiment goes on.
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -71,6 +69,7 @@ class Truth(Experiment, Generic[Of]):
         super().__init__(out, quick=quick, **given)
         self.cells: Sequence[Of] = cells or self.GRIDS["quick" if quick else "full"]()
         self.at_once, self.tell = at_once or self.AT_ONCE, tell
+        self.real: dict[Any, Row] = {}
         self.rows: list[dict[str, Any]] = []
         self.means: list[dict[str, Any]] = []
 
@@ -101,9 +100,18 @@ class Truth(Experiment, Generic[Of]):
         """The keys of the real transfers."""
         return (cell.key for cell in self.cells)
 
-    @abstractmethod
     def transfer(self, job: TransferJob) -> None:
-        """Makes the real transfers that the folder lacks."""
+        """Makes the real transfers that the folder lacks, by default with the kernel's TCP.
+
+        Those that cannot be made are left out.
+        """
+        cells: Sequence[Any] = self.cells
+        self.real = job.by_kernel(cells, self.start)
+        self.cells = list(self.real)
+
+    def start(self, cell: Any, algorithm: str) -> Any:
+        """Starts a transfer by the kernel's name of its algorithm, by default one without pauses."""
+        return RealTransfer(cell, self.out, algorithm)
 
     def measure(self, case: Case, result: bp.Result) -> Row:
         """The quantities of a simulated transfer, and its window on the grid of both worlds."""
@@ -119,22 +127,12 @@ class Truth(Experiment, Generic[Of]):
         return Case({"transfer": cell.key}, cell.scenario(traced=True), settings=cell.as_dict())
 
 
-def bulk(folder: Path, cell: Cell, algorithm: str) -> RealTransfer:
-    """Starts a transfer of the kernel's TCP, whose program may write to a folder."""
-    return RealTransfer(cell, folder, algorithm)
-
-
 class LinuxTruth(Truth[Cell]):
     """The kernel's TCP (`bentpipe validate kernel`)."""
 
     name = "linux-truth"
     AT_ONCE = 12
     GRIDS = {"quick": cells_of.quick, "full": cells_of.full, "links": cells_of.further}  # noqa: RUF012
-
-    def transfer(self, job: TransferJob) -> None:
-        """Transfers of the kernel's TCP; those that cannot be made are left out."""
-        self.real = job.by_kernel(self.cells, partial(bulk, self.out))
-        self.cells = list(self.real)
 
     def finish(self, rows: Rows) -> list[Path]:
         """Writes the rows and their means."""
@@ -154,10 +152,9 @@ class PausedTruth(Truth[PausedCell]):
     AT_ONCE = 12
     GRIDS = {"quick": paused.quick, "full": paused.full}  # noqa: RUF012
 
-    def transfer(self, job: TransferJob) -> None:
-        """Real traffic; what cannot be made is left out."""
-        self.real = job.by_kernel(self.cells, PausedTransfer)
-        self.cells = list(self.real)
+    def start(self, cell: PausedCell, algorithm: str) -> PausedTransfer:
+        """Starts traffic that pauses."""
+        return PausedTransfer(cell, algorithm)
 
     def simulation(self, cell: PausedCell) -> Case:
         """The simulation of a cell, with its bursts."""
@@ -211,7 +208,7 @@ class QuicTruth(Truth[QuicCell]):
         for rank in range(max(len(cell.kernels()) for cell in self.cells)):
             wanted = {c: c.kernels()[rank] for c in self.cells if c not in self.tcp and c.kernels()[rank:]}
             quiet = replace(job, tell=left_out.append)
-            there = quiet.by_kernel(list(wanted.values()), partial(bulk, self.out))
+            there = quiet.by_kernel(list(wanted.values()), self.start)
             self.tcp |= {cell: (tcp, there[tcp]) for cell, tcp in wanted.items() if tcp in there}
         if len(self.tcp) < len(self.cells):
             for line in left_out:  # a sender that another replaces is not missed
