@@ -76,12 +76,6 @@ mod tests {
     use crate::registry::Value;
     use crate::rig::{Rig, near};
 
-    fn estimate(rig: &Rig) -> f64 {
-        let mut found = f64::NAN;
-        rig.cc.probe(&mut |_, value| found = value);
-        found
-    }
-
     /// Westwood's rule: random loss on an empty path gives nothing up, a queue is emptied, and a
     /// timeout leaves one segment.
     #[test]

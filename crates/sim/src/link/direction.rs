@@ -187,7 +187,7 @@ impl Direction {
     }
 
     /// The packet that comes out at `now`, the instant that [`Direction::next`] gave; `None` if none does.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, now: Time) -> Option<(Packet, Fate)> {
         let packet = self.under_way.pop()?;
         if self.under_way.is_empty() && self.decides_at_departure() {

@@ -1,6 +1,7 @@
 //! Packets that will come out of a direction, in order.
 
 use std::collections::VecDeque;
+use std::ops::BitOr;
 
 use bentpipe_cc::Time;
 
@@ -27,14 +28,15 @@ pub(crate) fn keep_if(batch: &mut Vec<InFlight>, keeps: impl FnMut(&mut InFlight
     keep_after(0, batch, keeps);
 }
 
-/// The same for all but the first `kept` packets, which it keeps.
+/// The same for all but the first `rest` packets, which it keeps.
 #[inline(always)]
 pub(crate) fn keep_after(
-    mut kept: usize,
+    rest: usize,
     batch: &mut Vec<InFlight>,
     mut keeps: impl FnMut(&mut InFlight) -> bool,
 ) {
-    for i in kept..batch.len() {
+    let mut kept = rest;
+    for i in rest..batch.len() {
         if keeps(&mut batch[i]) {
             if kept < i {
                 batch[kept] = batch[i];
@@ -115,7 +117,7 @@ impl UnderWay {
     /// [`UnderWay::keep`] for a batch of packets in order of time, at least one.
     pub(super) fn keep_all(&mut self, hop: u32, batch: &[InFlight]) -> bool {
         if self.is_shared {
-            return batch.iter().fold(false, |first, of| self.keep(of.at, hop, &of.packet) || first);
+            return batch.iter().map(|of| self.keep(of.at, hop, &of.packet)).fold(false, BitOr::bitor);
         }
         if self.packets.capacity() - self.packets.len() < batch.len() {
             self.grow(batch.len());

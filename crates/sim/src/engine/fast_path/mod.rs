@@ -205,11 +205,8 @@ impl FastPath {
             self.network.now = next;
             let mut events = 0;
             if has_doors {
-                events = if timer < at {
-                    self.take_timers(last, *until_look)
-                } else {
-                    self.take_arrivals(direction, last, *until_look)
-                };
+                let arrival = (timer >= at).then_some(direction);
+                events = self.take(arrival, last, *until_look);
             }
             if events == 0 {
                 events = 1;
