@@ -81,12 +81,15 @@ def outage_trace(restart: float, slope: float) -> pl.DataFrame:
         total += r * 1e6 / 8 * 0.05
         got.append(int(total))
     flight = [400.0 if s <= 12 else 100.0 for s in t]
-    return pl.DataFrame({"t_s": t, "delivered_bytes": got, "in_flight": flight, "cwnd": flight})
+    again = [int(s >= 11.25) for s in t]  # a second after the last ACK
+    more = {"retransmitted_packets": again, "srtt_s": [0.5] * len(t)}
+    return pl.DataFrame({"t_s": t, "delivered_bytes": got, "in_flight": flight, "cwnd": flight, **more})
 
 
 def test_what_is_measured_after_the_outage():
     at_once = after_outage(outage_trace(13.0, 1e9))
     assert at_once["before_mbps"] == pytest.approx(8.0, rel=1e-3)
+    assert at_once["rto_rtt"] == pytest.approx(2.0)
     assert at_once["restart_s"] == pytest.approx(13.05, abs=0.051)
     assert at_once["restart_window"] == pytest.approx(0.25)
     assert at_once["by_16_mbps"] == pytest.approx(8.0, rel=1e-3)
@@ -168,7 +171,10 @@ def made_up(paper: dict = PAPER, **change: float) -> pl.DataFrame:
                     "restart_s": own.get("restart", 13.0),
                     "restart_window": 1.0,
                     "recovery_s": own["back"] * noise,
-                    "timeouts": own.get("timeouts", 40.0 if ber == 1e-5 else 2.0) + seed * 0.01,
+                    "timeouts": 0.0
+                    if (part, cc) == ("outage", "star")
+                    else own.get("timeouts", 40.0 if ber == 1e-5 else 2.0) + seed * 0.01,
+                    "rto_rtt": own.get("rto", 1.05),
                 }
             )
     return pl.DataFrame(rows, infer_schema_length=None)
@@ -196,6 +202,8 @@ def test_each_claim_can_fail():
     assert verdicts(drops=50.0)["S6"] == no
     assert verdicts(same=0.9)["S7"] == no
     assert verdicts(same=0.95)["S7"] == "reproduced"
+    slow = {cc: {**own, "rto": 2.0} for cc, own in PAPER.items()}
+    assert {c.id: c.verdict for c in evaluate(claims.CLAIMS, made_up(slow))}["S8"] == no
 
 
 def test_a_little_lower_has_a_bound_and_misses_it_as_a_number_does():

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.stats import jain
@@ -58,6 +59,8 @@ NS2_QUEUE = 50
 COMPETING = ("intra", "friend", "two-rtts")
 #: The round-trip times of two flows of one algorithm that compete, seconds.
 NEAR_S, FAR_S = 0.1, 0.6
+#: Values of delta beside the paper's 1.93, from "always slow" to "never slow" over a queue of one BDP.
+DELTAS = (1.1, 1.5, 2.0, 2.5, 4.0)
 #: The seed whose windows the figures draw, and the experiments drawn; the first two of them record windows.
 TRACE_SEED = 1
 DRAWN = ("start-up", "no-sack", "loss")
@@ -73,9 +76,19 @@ class RunKey:
     per: float
 
     @property
+    def delta(self) -> float | None:
+        """The delta of A-LIAD's eq 3; None: the paper's."""
+        return {delta_name(delta): delta for delta in DELTAS}.get(self.experiment)
+
+    @property
     def rate_mbps(self) -> float:
         """Rate of the bottleneck."""
         return INTRA_MBPS if self.experiment == "intra" else LINK_MBPS
+
+
+def delta_name(delta: float) -> str:
+    """The experiment with one of `DELTAS`."""
+    return f"delta-{delta:g}"
 
 
 def experiments() -> list[RunKey]:
@@ -85,9 +98,10 @@ def experiments() -> list[RunKey]:
     runs += [RunKey("no-sack", cc, GEO_S, NONE) for cc in WITHOUT_SACK]
     runs += [RunKey("intra", "a-liad", INTRA_S, per) for per in (NONE, LOW, HIGH)]
     runs += [RunKey("rtt", cc, rtt, NONE) for cc in ("a-liad", "cubic") for rtt in RTTS_S]
-    runs += [RunKey("loss", cc, GEO_S, per) for per in (LOW, HIGH) for cc in ALGORITHMS]
+    runs += [RunKey("loss", cc, GEO_S, per) for per in (NONE, LOW, HIGH) for cc in ALGORITHMS]
     runs += [RunKey("friend", cc, rtt, NONE) for rtt in (SHORT_S, GEO_S) for cc in ALGORITHMS]
     runs += [RunKey("two-rtts", cc, FAR_S, per) for per in (NONE, LOW) for cc in ("a-liad", "liad", "cubic")]
+    runs += [RunKey(delta_name(d), "a-liad", GEO_S, per) for d in DELTAS for per in (NONE, LOW, HIGH)]
     return runs
 
 
@@ -144,7 +158,7 @@ class ALiadSetup(Choices):
 
     def duration_s(self, run: RunKey) -> float:
         """Length of the run."""
-        if run.experiment in ("start-up", "no-sack"):
+        if run.experiment in ("start-up", "no-sack") or (run.delta and run.per == NONE):
             return START_UP_S
         return LONG_S if run.experiment in ("friend", "two-rtts") else self.long_s
 
@@ -185,7 +199,7 @@ class ALiadSetup(Choices):
             more["initial_ssthresh"] = self.initial_ssthresh[cc]
         return design.flow(
             name,
-            self.controller(cc),
+            self.controller(cc, **({"delta": run.delta} if run.delta else {})),
             ["bottleneck"],
             self.mss_bytes,
             HEADER_BYTES,
@@ -234,7 +248,6 @@ LOSSY = where(experiment=("intra", "loss"))
 UNSAID = where(experiment=("fig1", "intra", "rtt", "loss"))
 SWEEP = where(experiment="rtt")
 RIVALS = where(experiment=("intra", "friend"))
-DELTAS = where(experiment=("start-up", "loss"), cc="a-liad")
 
 #: The choices that are tried beside the base.
 VARIANTS = (
@@ -247,11 +260,6 @@ VARIANTS = (
         judged("a-liad", "liad"), evidence=Origin.PAPER, source="as printed"),
     Variant("probe", "A-LIAD: slow probing by eq 3", BASE.tuned("a-liad liad", {"probe": "eq3"}),
         judged("a-liad", "liad"), evidence=Origin.PAPER, source="as printed"),
-    *(
-        Variant(f"delta-{delta:g}", f"A-LIAD: delta {delta:g} in eq 3",
-            BASE.tuned("a-liad", {"delta": delta}), DELTAS, source="section 3.2: 1.93 is the best of several")
-        for delta in (1.1, 1.5, 2.5, 4.0)
-    ),
     Variant("at-w-max", "A-LIAD: max-probing again at a Wmax without a loss",
         BASE.tuned("a-liad liad", {"at_w_max": "probe"}), judged("a-liad", "liad"), quick=True,
         source="the paper is silent"),
@@ -377,7 +385,8 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
 
     Start-up runs: ``at_5`` to ``at_30``: as ``share``, up to 5 s to 30 s; ``exit``: window at the end of slow
     start (the first that reaches ssthresh, or before the first reduction); ``peak``: largest window;
-    ``cuts``: reductions of the window.
+    ``cuts``: reductions of the window; ``late``: mean window of the second half, over what link and queue
+    hold.
     """
     flows = [f for f in result["flows"] if f["name"].startswith("x-")]
     reno = [f for f in result["flows"] if f["name"].startswith("newreno-")]
@@ -403,15 +412,22 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
     for i in range(INTRA_FLOWS):
         got[f"flow_{i + 1}"] = ranked[i] if len(flows) == INTRA_FLOWS else float("nan")
     starts = case.keys["experiment"] in ("start-up", "no-sack")
-    return got | (_start_up(trace, wire * 8 / rate) if starts else _BLANK)
-
-
-_BLANK: Measures = dict.fromkeys([*(f"at_{t}" for t in ELAPSED_S), "exit", "peak", "cuts"], float("nan"))
-
-
-def _start_up(trace: pl.DataFrame | None, seconds_per_byte: float) -> Measures:
+    if not starts:
+        return got | _BLANK
     if trace is None:
         raise ValueError("the start-up runs measure windows over time, so they record a trace")
+    seconds = wire * 8 / rate
+    queue = case.scenario["link"]["bottleneck"]["queue"]["limit"].removesuffix(" packets")
+    room = float(case.keys["rtt_ms"]) / 1e3 / (mss * seconds) + int(queue)
+    return got | _start_up(trace, seconds, room)
+
+
+_BLANK: Measures = dict.fromkeys(
+    [*(f"at_{t}" for t in ELAPSED_S), "exit", "peak", "cuts", "late"], float("nan")
+)
+
+
+def _start_up(trace: pl.DataFrame, seconds_per_byte: float, room: float) -> Measures:
     rows = trace.sort("t_s")
     got: Measures = {}
     for t in ELAPSED_S:
@@ -423,7 +439,9 @@ def _start_up(trace: pl.DataFrame | None, seconds_per_byte: float) -> Measures:
     first = falls[0] if falls else len(cwnd)
     reached = (i for i in range(first) if cwnd[i] >= ssthresh[i] - 1)
     end = float(cwnd[next(reached, first - 1)])
-    return {**got, "exit": end, "peak": float(max(cwnd)), "cuts": float(len(falls))}
+    late = rows.filter(rows["t_s"] > START_UP_S / 2)["cwnd"].to_list() or [float("nan")]
+    more = {"exit": end, "peak": float(max(cwnd)), "cuts": float(len(falls)), "late": fmean(late) / room}
+    return got | more
 
 
 DESIGN = Design(

@@ -55,6 +55,8 @@ class HswaSetup(Choices):
     unit: Literal["bit", "byte"] = "bit"
     #: Bytes of a data packet on the wire, header included.
     packet_bytes: int = PACKET_BYTES
+    #: The rate of the link.
+    rate_bps: float = RATE_BPS
     #: Length of the queue, as a scenario gives it.
     buffer: str = "1 bdp"
     #: Receive window, the cwnd_lim of eq. 4, in packets: "a constant", so one for all orbits. None: it never
@@ -97,7 +99,7 @@ class HswaSetup(Choices):
         if self.window is not None:
             flow["receive_window"] = f"{self.window} segments"
         title = f"{cc} over {orbit}, {self.unit} error rate {ber:g}"
-        link = design.link(RATE_BPS, _one_way(RTT_S[orbit]), self.buffer, loss=loss, **more)
+        link = design.link(self.rate_bps, _one_way(RTT_S[orbit]), self.buffer, loss=loss, **more)
         span = self.span_s or SPAN_S[cc, orbit]
         return design.scenario(title, span, seed, {"sat": link}, [flow], "1 s")
 
@@ -205,8 +207,11 @@ AMPLITUDES = (3.0, 30.0, 100.0)
 OTHER_A = tuple(
     Variant(f"a-{a:g}", "", BASE.tuned("hswa", {"a": a}), where(cc="hswa", orbit="GEO")) for a in AMPLITUDES
 )
+#: The runs of a sentence that section I quotes: legacy TCP over a link of 1.5 Mbit/s.
+LEGACY_BPS, LEGACY_BER = 1.5e6, 1e-6
+LEGACY = Variant("legacy", "", BASE.changed(rate_bps=LEGACY_BPS, span_s=300.0))
 #: The names of the runs that no choice of the set-up touches.
-APART = (INCREMENT.name, *(variant.name for variant in OTHER_A))
+APART = (INCREMENT.name, LEGACY.name, *(variant.name for variant in OTHER_A))
 
 #: The scan of the packet loss rate that asks which one gives the numbers printed for an error rate.
 SCAN_LOSS = (0.002, 0.004, 0.007, 0.015, 0.03, 0.07, 0.113, 0.15, 0.2)
@@ -239,6 +244,9 @@ class HswaSize(design.Size):
 def points(of: Replication[HswaSetup, HswaSize]) -> Iterator[Keys]:
     """Algorithm, orbit and error rate of every run of one seed."""
     name = of.variant.name
+    if name == LEGACY.name:
+        yield {"cc": "reno", "orbit": "GEO", "ber": LEGACY_BER}
+        return
     pairs = (("hswa", "GEO"),) if name == INCREMENT.name else PAIRS
     bers = of.size.bers if of.variant.whole or name == BESIDE else BERS
     for ber in bers if of.setup.loss is None else (SCAN_BER,):
@@ -256,8 +264,11 @@ def scenario(of: Replication[HswaSetup, HswaSize], cc: str, orbit: str, ber: flo
 def order(
     base: Variant[HswaSetup], variants: Sequence[Variant[HswaSetup]], size: HswaSize
 ) -> Iterator[tuple[Variant[HswaSetup], int]]:
-    """The runs of figure 1 and footnote 1, the base, the scan, the variants; `BESIDE` has all seeds too."""
-    for variant in (INCREMENT, *OTHER_A):
+    """The runs of figure 1, section I and footnote 1, the base, the scan, the variants.
+
+    `BESIDE` has all seeds too.
+    """
+    for variant in (INCREMENT, LEGACY, *OTHER_A):
         yield variant, size.seeds
     yield base, size.seeds
     for variant in SCAN if variants else ():

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from bentpipe.analysis import convergence, convergence_time, spectrum, tradeoffs
+from bentpipe.analysis.response import aimd_friendly_alpha, aimd_rate
 from bentpipe.papers.spectrum.measure import EPSILON
 from bentpipe.papers.spectrum.scenarios import BETA, SUBTRACT
 from bentpipe.studies.claim import Check, Tolerance, above, alike, at_most, number, ratio_at_least
@@ -36,6 +37,11 @@ JUST_IF = Tolerance(
     0.99,
     "K12: the share of starts where SIMD crosses fairer just if x1 + x2 > 1/3, at least",
     "all but starts so near the limit that rounding decides",
+)
+DIP_WITHIN = Tolerance(
+    0.05,
+    "K2 and K13: the loss rate at which a control gets least lies within this of the printed 15 %",
+    "the rates of figure 7's runs are 5 % apart there",
 )
 SMOOTHEST = Tolerance(
     1 / 64,
@@ -264,6 +270,39 @@ def _ends_fairer(x1: float, overshoot: float, undershoot: float) -> bool:
         before, after = (np.asarray(convergence.fairness_index(*shares)) for shares in (start, end))
         return bool(after < before * (1 + 1e-9))
     return False
+
+
+#: Figure 7's AIMD controls with the increase of equation 4, and the worst loss rate of the text.
+DIPPING: Mapping[str, float] = {"AIMD(1/10,1/16)": BETA, "AIMD(1/5,1/8)": 1 / 8}
+#: Section 6.1.1: the worst loss rate, and how the runs of figure 7 have the round trip and the timeout, s.
+WORST_LOSS, DIP_RTT_S, DIP_T0_S = 0.15, 0.1, 0.2
+#: Loss rates of a curve of equation 9: very low, to very high.
+DIP_RATES = np.geomspace(1e-4, 1.0, 801)
+
+
+def dip(beta: float) -> NDArray[np.float64]:
+    """Equation 9 for AIMD that is friendly at low loss, over equation 9 for TCP, at `DIP_RATES`."""
+    control, tcp = (
+        np.asarray(aimd_rate(DIP_RATES, DIP_RTT_S, DIP_T0_S, alpha, fall))
+        for alpha, fall in ((aimd_friendly_alpha(beta), beta), (1.0, 0.5))
+    )
+    return np.asarray(control / tcp)
+
+
+def k13(_: pl.DataFrame) -> list[Check]:
+    """K13: equation 9 explains the dip of figure 7."""
+    checks: list[Check] = []
+    for name, beta in DIPPING.items():
+        ratio = dip(beta)
+        least = int(np.argmin(ratio))
+        what = f"equation 9, {name} over TCP"
+        checks += [
+            _printed(f"{what} at p = {DIP_RATES[0]:g}", ratio[0], 1.0),
+            _printed(f"{what} at p = {DIP_RATES[-1]:g}", ratio[-1], 1.0),
+            at_most(f"{what}, the least", exact(ratio[least]), 1 - WITHIN, paper="a dip"),
+            number(f"p where it is least, {name}", exact(DIP_RATES[least]), WORST_LOSS, within=DIP_WITHIN),
+        ]
+    return checks
 
 
 def k12(runs: pl.DataFrame) -> list[Check]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from itertools import product
 from statistics import fmean
@@ -18,7 +19,7 @@ from bentpipe.papers.spectrum.closed_forms import TABLE_6
 from bentpipe.papers.spectrum.curves import COLOURS, LOOKS, THIN, line
 from bentpipe.papers.spectrum.measure import AHEAD_S, LAST_S, SHORT_S, STRETCH_S, rates
 from bentpipe.papers.spectrum.reasons import CLAIMS, fares
-from bentpipe.papers.spectrum.scenarios import CHAIN, FIVE, FRIENDLY, LABELS, QUEUES, SMOOTH
+from bentpipe.papers.spectrum.scenarios import AFTER, CHAIN, FIVE, FRIENDLY, LABELS, QUEUES, SMOOTH
 from bentpipe.papers.spectrum.tables import said
 from bentpipe.studies import draw
 from bentpipe.studies.assembly import Assembly, Explanation
@@ -280,19 +281,22 @@ def converging(found: Findings, number: int, name: str, what: str) -> Figure:
     at, experiment = float(found.plan.settings["switch_s"]), f"chain-{number}"
     printed = (TABLE_6["to_fair"], TABLE_6["to_full"])[number - 1]
     flows = (("s1", "flow 1", 1.0), ("s2", "flow 2", 0.45))
-    fig, axes = draw.figure(4.8, rows=4, sharex=True, sharey=True)
+    # The way to fairness takes IIAD some 400 s and TCP some 10 s: each panel is as long as its run.
+    own = number == 1
+    fig, axes = draw.figure(5.6 if own else 4.8, rows=4, sharex=not own, sharey=True)
     rows: list[pl.DataFrame] = []
     for ax, cc in zip(axes, CHAIN, strict=True):
         for flow, _, alpha in flows:
             t, cwnd = columns(_kept(found, experiment, cc), flow, "cwnd")
-            part = (t > at - 20) & (t < at + 180)
+            part = (t > at - 20) & (t < at + (math.inf if own else 180))
             thin = _thinned(t[part] - at, cwnd[part], 0.3)
             rows.append(_window(ax, *thin, cc, {"control": LABELS[cc], "flow": flow}, alpha))
         ax.axvline(0, color="black", linewidth=0.6, linestyle=":")
         rounds = said(column(found.base, name, experiment=experiment, cc=cc))
         draw.panel_title(ax, f"{LABELS[cc]}: {rounds} (paper {printed[cc]:g})")
-        ax.set(ylabel="cwnd", ylim=(0, 130))
-    axes[-1].set(xlim=(-20, 180), xlabel="time since the background ended, s")
+        end = AFTER[cc] * float(found.plan.settings["after_s"]) if own else 180
+        ax.set(ylabel="cwnd", xlim=(-end / 20, end), ylim=(0, 130))
+    axes[-1].set_xlabel("time since the background ended, s")
     dark = COLOURS["tcp"]
     draw.legend(fig, *(line(label, dark, alpha=alpha, linewidth=1.2) for _, label, alpha in flows))
     return WORDS.figure(
@@ -347,7 +351,8 @@ PLACES = (
     Place("5", "smoothness against aggressiveness and responsiveness, m = 2",
         partial(curves.tradeoff, number=5, m=2.0), ("K11",), only="section 5"),
     Place("6", "the same, m = 5", partial(curves.tradeoff, number=6, m=5.0)),
-    Place("7", "TCP-friendliness over the loss rate", friendliness, ("K2",), where(experiment="friendly")),
+    Place("7", "TCP-friendliness over the loss rate", friendliness, ("K2", "K13"),
+        where(experiment="friendly")),
     *(
         Place(
             str(number),
@@ -427,8 +432,10 @@ build = Assembly(
         closed_forms.CLOSED,
         closed_forms.JUST_IF,
         closed_forms.SMOOTHEST,
+        closed_forms.DIP_WITHIN,
         claims.CLOSE,
-        claims.WORST_WITHIN,
+        claims.VERY_HIGH,
+        claims.MUCH,
         claims.DEGRADED,
         claims.NEAR_START,
     ),

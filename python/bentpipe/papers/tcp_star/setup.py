@@ -278,7 +278,7 @@ RATE_S = 0.5
 #: The paper's time by which TCP-STAR is back, s: the rate is measured over the second before.
 BACK_BY_S = 16.0
 #: The measures of `after_outage`.
-AFTER = ("before_mbps", "restart_s", "restart_window", "by_16_mbps", "recovery_s")
+AFTER = ("before_mbps", "restart_s", "restart_window", "by_16_mbps", "recovery_s", "rto_rtt")
 
 
 def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
@@ -325,7 +325,9 @@ def after_outage(trace: pl.DataFrame) -> Measures:
     ``before_mbps``: rate at the receiver before it; ``restart_s``: when the first new data after it reaches
     the receiver (time of the run); ``restart_window``: largest amount in flight in the round trip after that,
     over that before the outage; ``by_16_mbps``: rate from 15 s to 16 s; ``recovery_s``: time from the
-    outage's end to the end of the first `RATE_S` at `BACK` of the rate before, or to the end of the run.
+    outage's end to the end of the first `RATE_S` at `BACK` of the rate before, or to the end of the run;
+    ``rto_rtt``: the retransmission timeout, from the last ACK to the first retransmission, over the smoothed
+    RTT then; infinite without a retransmission.
     """
     t = trace["t_s"].to_numpy()
     got = trace["delivered_bytes"].to_numpy().astype(float)
@@ -345,12 +347,17 @@ def after_outage(trace: pl.DataFrame) -> Measures:
     rates = (got[step:] - got[:-step]) * 8 / 1e6 / RATE_S
     full = (t[:-step] >= OUTAGE[1] - INTERVAL_S / 2) & (rates >= BACK * before)
     back = float(t[step:][full][0]) if full.any() else float(t[-1])
+    silent = t >= OUTAGE[0] + ONE_WAY_S - INTERVAL_S / 2
+    resent = trace["retransmitted_packets"].to_numpy()
+    again = silent & (resent > resent[~silent][-1])
+    rto = float(t[again][0]) - OUTAGE[0] - ONE_WAY_S if again.any() else float("inf")
     return {
         "before_mbps": before,
         "restart_s": restart,
         "restart_window": float(flight[at_once].max() / flight[steady].max()),
         "by_16_mbps": rate(BACK_BY_S - 1, BACK_BY_S),
         "recovery_s": back - OUTAGE[1],
+        "rto_rtt": rto / float(trace["srtt_s"].to_numpy()[~silent][-1]),
     }
 
 
