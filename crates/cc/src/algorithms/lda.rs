@@ -8,7 +8,7 @@
 //!    loss. A2 = (1 - e^-(1 - r/R)) r, which vanishes as r comes near R. A3 = M/tau (T/tau + 1)/2, the mean
 //!    increase of a TCP connection in T.
 //!  * a loss fraction l: max(r (1 - sqrt(l)), r_TCP), r_TCP by the equation of Padhye et al. (SIGCOMM 1998)
-//!    with a timeout of 4 tau -> [`equation`]. A takes its first value again.
+//!    with a timeout of 4 tau -> [`padhye`]. A takes its first value again.
 //!
 //! What of LDA+'s own transport is not here: RTP and RTCP. Its data is not sent again, here it is, within the
 //! rate. Its receiver reports losses and the bottleneck every 5 s at least; here the sender knows losses by
@@ -24,9 +24,12 @@
 //!    least one packet in 64 s.
 //!  * after an idle time (`IdleRestart`) nothing changes: the rate is held.
 
+use crate::algorithms::loss_report::LossReport;
 use crate::algorithms::model::{LARGEST, times};
 use crate::algorithms::prelude::*;
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
+use crate::algorithms::tcp_equation::padhye;
+use crate::algorithms::tfrcp::LONGEST_GAP;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "lda-plus",
@@ -41,15 +44,6 @@ pub(crate) const ENTRY: Entry = Entry {
     marker: "v",
     build: |args, start| RateBased::hosted(Lda::new(args, start), start),
 };
-
-const LONGEST_GAP: f64 = 64.0;
-
-/// r_TCP: packets of `m` bytes, round trip `tau`, loss fraction `l` above 0.
-fn equation(m: f64, tau: f64, l: f64) -> f64 {
-    let fast = tau * libm::sqrt(2.0 * l / 3.0);
-    let slow = 4.0 * tau * (3.0 * libm::sqrt(3.0 * l / 8.0)).min(1.0) * l * (1.0 + 32.0 * l * l);
-    m / (fast + slow)
-}
 
 /// A parameter in Mbit/s as bytes per second.
 fn bytes_per_s(args: &Args, name: &str) -> f64 {
@@ -79,11 +73,7 @@ algorithm! {
         rate: Option<f64>,
         /// The first acknowledgement: when, and what was delivered by then.
         first: Option<(Time, u64)>,
-        /// When the interval began; `Flow::delivered` and `Flow::lost` at that time.
-        since: (Time, u64, u64),
-        busy: bool,
-        /// Echoes of marks in the interval, bytes.
-        marked: u64,
+        so_far: LossReport,
         /// The rate and the increase before a timeout.
         before: Option<(f64, f64)>,
     }
@@ -109,15 +99,11 @@ impl Lda {
 
     fn report(&mut self, flow: &Flow, tau: f64) {
         let Some(r) = self.rate else { return };
-        let (_, delivered, lost) = self.since;
-        let arrived = flow.delivered.saturating_sub(delivered) as f64;
-        let missing = flow.lost.saturating_sub(lost).saturating_add(self.marked) as f64;
-        let m = f64::from(flow.mss.max(1));
-        if missing > 0.0 {
-            let l = missing / (missing + arrived);
+        let (m, l) = (f64::from(flow.mss.max(1)), self.so_far.fraction(flow));
+        if l > 0.0 {
             self.increase = self.first_increase;
-            self.rate = Some((r * (1.0 - libm::sqrt(l))).max(equation(m, tau, l)));
-        } else if self.busy {
+            self.rate = Some((r * (1.0 - libm::sqrt(l))).max(padhye(m, tau, l, 4.0 * tau)));
+        } else if self.so_far.busy {
             let share = (r / self.bottleneck).min(1.0);
             let a1 = (2.0 - share) * self.increase;
             let a2 = (1.0 - libm::exp(share - 1.0)) * r;
@@ -128,7 +114,7 @@ impl Lda {
             self.increase = self.increase.max(self.first_increase);
         }
         self.rate = self.rate.map(|r| r.clamp(m / LONGEST_GAP, LARGEST as f64));
-        (self.since, self.busy, self.marked) = ((flow.now, flow.delivered, flow.lost), false, 0);
+        self.so_far.begin(flow);
     }
 
     fn tau(flow: &Flow) -> Option<f64> {
@@ -136,18 +122,12 @@ impl Lda {
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        let segment = u64::from(flow.mss.max(1));
-        match why {
-            Congestion::Loss => {}
-            Congestion::Ecn => self.marked = self.marked.saturating_add(segment),
-            Congestion::Timeout => {
-                self.before = self.rate.map(|rate| (rate, self.increase));
-                // What was outstanding is lost, though the sender says so only after this.
-                self.marked = self.marked.saturating_add(flow.in_flight.max(segment));
-                if let Some(tau) = Self::tau(flow) {
-                    self.report(flow, tau);
-                    self.since.2 = self.since.2.saturating_add(flow.in_flight);
-                }
+        self.so_far.on_congestion(flow, why);
+        if why == Congestion::Timeout {
+            self.before = self.rate.map(|rate| (rate, self.increase));
+            if let Some(tau) = Self::tau(flow) {
+                self.report(flow, tau);
+                self.so_far.settle(flow);
             }
         }
     }
@@ -163,10 +143,10 @@ impl RatePolicy for Lda {
         let tau = Self::tau(flow)?;
         if self.rate.is_none() {
             self.rate = Some((self.initial as f64 / tau).min(LARGEST as f64));
-            self.since = (flow.now, flow.delivered, flow.lost);
+            self.so_far.begin(flow);
         }
-        self.busy |= ack.rate.is_none_or(|sample| !sample.app_limited);
-        if ack.acked > 0 && flow.now.since(self.since.0).secs() >= self.interval {
+        self.so_far.observe(ack);
+        if ack.acked > 0 && self.so_far.age(flow) >= self.interval {
             self.report(flow, tau);
         }
         self.rate.map(|rate| rate * tau)
@@ -179,7 +159,7 @@ impl RatePolicy for Lda {
                 if let Some((rate, increase)) = self.before.take() {
                     (self.rate, self.increase) = (Some(rate), increase);
                 }
-                (self.since.2, self.marked) = (flow.lost, 0);
+                self.so_far.forget(flow);
             }
             _ => {}
         }

@@ -40,7 +40,10 @@ mod lia;
 mod liad;
 mod log_westwood_plus;
 mod logarithmic;
+mod loss_discrimination;
+mod loss_report;
 mod lp;
+mod mahdavi_floyd;
 mod model;
 mod new_jersey;
 mod nv;
@@ -58,9 +61,11 @@ mod scalable;
 mod scps;
 mod scps_tp;
 mod star;
+mod tcp_equation;
 mod tcp_j;
 mod tear;
 mod tfrc;
+mod tfrcp;
 mod vcp;
 mod vegas;
 mod vegas_a;
@@ -130,6 +135,8 @@ pub(crate) static ALL: &[Entry] = &[
     tear::ENTRY,
     rap::ENTRY,
     lda::ENTRY,
+    tfrcp::ENTRY,
+    mahdavi_floyd::ENTRY,
     dctcp::ENTRY,
     prague::ENTRY,
     vivace::ENTRY,

@@ -33,9 +33,15 @@
 //!    a timeout, which eq. 4 leaves at once. `after_timeout = "slow-start"` takes this and section 3.3 (I) at
 //!    their word: Reno's slow start leads from one segment to T = cwnd_abe, and only from there does LWC add
 //!    the estimate. A recovery in between ends it too. A spurious timeout gives LWC back.
+//!  * `lda` is what section 5 announces: a mechanism that detects the reason of a loss, "such as LDA of
+//!    TCP-WestwoodBR", for the fairness under heavy congestion -> [`LossDiscrimination`]. CWS answers an error. The
+//!    answer to congestion is NewReno's, as section 4.3 says of WestwoodBR: half of the window, and LWC adds the
+//!    estimate again when Reno's window is back at that of the loss. The paper says no more than "such as"; the rest
+//!    is ours. A timeout is answered as without it.
 
 use crate::algorithms::abe::BW_SAMPLES;
 use crate::algorithms::estimator::{ESTIMATOR, Estimator};
+use crate::algorithms::loss_discrimination::{ENTER, GAP, LEAVE, LossDiscrimination};
 use crate::algorithms::prelude::*;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -61,6 +67,10 @@ algorithm! {
         use ESTIMATOR;
         use Param::choice("after_timeout", &["lift", "slow-start"])
             .about("after a timeout by data loss (section 3.3, I): eq. 4 from the first ACK on, or from T on, after a slow start without the estimate");
+        use Param::flag("lda", false).about(
+            "section 5: answer a loss that looks like congestion as NewReno does; enter, leave and gap are its thresholds",
+        );
+        use ENTER, LEAVE, GAP;
     }
     state(args, start: Start) {
         w_reno: f64 = start.initial_window.max(1.0),
@@ -73,8 +83,11 @@ algorithm! {
         waiting: bool,
         /// A loss was answered by CWS, and W_reno is halved when its recovery ends.
         halve: bool,
-        /// W_reno, the estimate and `waiting` when the last episode began.
-        before: Option<(f64, Estimator, bool)>,
+        lda: Option<LossDiscrimination> = args.flag("lda").then(|| LossDiscrimination::new(args)),
+        /// After congestion the estimate is not added below this W_reno, segments; 0: it is.
+        quiet: f64,
+        /// W_reno, the estimate, `waiting` and `quiet` when the last episode began.
+        before: Option<(f64, Estimator, bool, f64)>,
     }
 }
 
@@ -85,13 +98,28 @@ impl Star {
         let left = exponential(&mut reno, ack.segments(flow)); // figure 3, first branch
         self.w_reno = reno.cwnd + left / reno.cwnd; // second branch
         self.waiting &= self.w_reno < w.ssthresh;
-        let estimate = if self.waiting { 0.0 } else { self.estimator.window(flow) };
+        let estimate =
+            if self.waiting || self.w_reno < self.quiet { 0.0 } else { self.estimator.window(flow) };
         w.cwnd = self.w_reno + estimate; // eq. 4
     }
 
-    fn on_congestion(&mut self, why: Congestion) {
-        self.before = Some((self.w_reno, self.estimator.clone(), self.waiting));
+    /// Is this congestion, by a mark or by the loss discrimination, if there is one?
+    fn congested(&self, w: &Window, flow: &Flow, why: Congestion) -> bool {
+        self.lda.is_some_and(|lda| match why {
+            Congestion::Ecn => true,
+            Congestion::Loss => !lda.error(self.estimator.window(flow), w.cwnd),
+            Congestion::Timeout => false,
+        })
+    }
+
+    fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
+        self.before = Some((self.w_reno, self.estimator.clone(), self.waiting, self.quiet));
+        if self.congested(w, flow, why) {
+            (self.w_reno, self.quiet, self.halve) = ((w.cwnd / 2.0).max(1.0), w.cwnd, false);
+            return;
+        }
         self.halve = why == Congestion::Loss;
+        self.quiet = 0.0;
         match why {
             Congestion::Timeout => {
                 self.w_reno = 1.0;
@@ -107,8 +135,9 @@ impl Star {
 
     fn on_undo(&mut self) {
         self.halve = false;
-        if let Some((w_reno, estimator, waiting)) = self.before.take() {
+        if let Some((w_reno, estimator, waiting, quiet)) = self.before.take() {
             self.waiting &= waiting;
+            self.quiet = quiet;
             self.w_reno = self.w_reno.max(w_reno);
             if self.estimator.rate() < estimator.rate() && self.resets {
                 self.estimator.restore(estimator);
@@ -134,6 +163,9 @@ impl Star {
 impl Policy for Star {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         self.estimator.observe(flow, ack);
+        if let (Some(lda), Some(rtt)) = (&mut self.lda, flow.rtt) {
+            lda.observe(ack, rtt.min.secs());
+        }
     }
 
     fn needs(&self) -> Needs {
@@ -156,6 +188,9 @@ impl Policy for Star {
     }
 
     fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {
+        if self.congested(w, flow, why) {
+            return Cut::standard(w.cwnd / 2.0, why);
+        }
         let estimate = self.estimator.window(flow).max(2.0); // eq. 5
         if why != Congestion::Timeout && w.cwnd < w.ssthresh {
             Cut { cwnd: w.cwnd, ssthresh: estimate, repeat: false } // figure 1, first branch
@@ -166,7 +201,7 @@ impl Policy for Star {
 
     fn on(&mut self, w: &mut Window, flow: &Flow, event: Event<'_>) {
         match event {
-            Event::Congestion(why) => self.on_congestion(why),
+            Event::Congestion(why) => self.on_congestion(w, flow, why),
             Event::Undo(_) => self.on_undo(),
             Event::Life(what) => self.on_life(w, flow, what),
             _ => {}
@@ -182,6 +217,7 @@ impl Policy for Star {
 #[cfg(test)]
 mod tests {
     use crate::event::{Congestion, Event, Life};
+    use crate::registry::Value;
     use crate::report::Phase;
     use crate::rig::{Rig, near, text};
 
@@ -380,6 +416,38 @@ mod tests {
         assert_eq!(rig.w(), 10.0); // figure 1, first branch
         rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
         near(rig.w(), 5.0 + 40.0, 0.01);
+    }
+
+    /// `lda`: on a path of 100 segments and 0.5 s the window of 200 finds a full queue, and a loss is congestion:
+    /// half of the window, which grows as NewReno's. With the estimate back at the old window LWC goes on. A loss
+    /// on an empty queue is an error, which CWS answers, and so is one without `lda`.
+    #[test]
+    fn loss_discrimination_answers_congestion_as_newreno_does() {
+        let loss = |lda, queued: bool| {
+            let mut rig = Rig::new("star", &[("lda", Value::Flag(lda))], 100.0, 2.0);
+            (0..100).for_each(|_| rig.ack(1.0, 0.005, 0.5, false));
+            (0..100).for_each(|_| rig.ack(1.0, 0.005, 1.0, false));
+            if !queued {
+                rig.ack(1.0, 0.005, 0.5, false);
+            }
+            let before = rig.w();
+            rig.congestion(Congestion::Loss);
+            (rig, before)
+        };
+        let (mut rig, before) = loss(true, true);
+        near(rig.w(), before / 2.0, 1e-6);
+        near(rig.t(), before / 2.0, 1e-6);
+        rig.cc.on(&rig.flow, Event::Life(Life::Recovered));
+        rig.ack(1.0, 0.005, 1.0, false);
+        near(rig.w(), before / 2.0 + 2.0 / before, 1e-6);
+        while probe(&rig).0 < before {
+            rig.ack(1.0, 0.005, 1.0, false);
+        }
+        near(rig.w(), before + probe(&rig).1 * 0.5, 0.01);
+        for (lda, queued) in [(true, false), (false, true)] {
+            let (rig, _) = loss(lda, queued);
+            near(rig.w(), probe(&rig).1 * 0.5, 1e-6);
+        }
     }
 
     /// The silence of a pause is no sample of the rate.

@@ -8,7 +8,7 @@
 //! rate and reports them once per round trip. Here the sender does so (a sender-based variant, as the RFC
 //! foresees): SACK reports to it all that the receiver would know. What is lost is sent again, within the
 //! rate, and counts as a packet.
-//! Equations: section 3.1 -> [`equation`]; 4.3 -> `feedback`, 4.4 -> `on_deadline`, 4.5 -> `rate`; 5.4 and
+//! Equations: section 3.1 -> [`equation`], `tcp_equation.rs`; 4.3 -> `feedback`, 4.4 -> `on_deadline`, 4.5 -> `rate`; 5.4 and
 //! 5.5 -> `history.rs`; 5.2 -> `lose`; 6.3.1 -> [`interval_for`]. Self-clocking: D. Bansal, H. Balakrishnan,
 //! S. Floyd, S. Shenker: Dynamic Behavior of Slowly-Responsive Congestion Control Algorithms, ACM SIGCOMM,
 //! 2001, section 4.1.1 -> `limit`.
@@ -48,6 +48,7 @@ use alloc::vec::Vec;
 use crate::algorithms::model::{LARGEST, times};
 use crate::algorithms::prelude::*;
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
+use crate::algorithms::tcp_equation::tfrc as equation;
 use history::LossHistory;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -72,13 +73,6 @@ const SQRT_GAIN: f64 = 0.9;
 const CLOCKED: f64 = 1.1;
 /// The shortest nofeedback timer: so that a path without any delay does not run a timer without end.
 const LEAST_TIMER: Span = Span::from_millis(1);
-
-/// X_Bps of section 3.1 with b = 1: packets of `s` bytes, RTT `r`, loss event rate `p`.
-fn equation(s: f64, r: f64, p: f64, t_rto: f64) -> f64 {
-    let fast = r * libm::sqrt(2.0 * p / 3.0);
-    let slow = t_rto * 3.0 * libm::sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p * p);
-    s / (fast + slow)
-}
 
 /// The loss interval at which the equation gives `target` bytes per second (section 6.3.1).
 fn interval_for(target: f64, s: f64, r: f64, t_rto: f64) -> f64 {

@@ -10,9 +10,10 @@
 //! once (`Cut::repeat` and the sender option `bulk_repeat`). The retransmission timeout is fixed (sender
 //! option `fixed_rto`). Intelligent Window Adjustment keeps cwnd, and a Loss Discrimination Algorithm
 //! decides. Congestion halves the window "as well as NewReno". Reconstructed:
-//!  * loss discrimination: the spike scheme (Tobe, Cen) is in its congested state from an RTT above
-//!    RTTmin + `enter` (RTTmax - RTTmin) until one below RTTmin + `leave` (RTTmax - RTTmin). A loss is an
-//!    error unless that state is on and the rate estimate b^ RTTmin is no more than `gap` W.
+//!  * loss discrimination -> [`LossDiscrimination`], which TCP-STAR may have, too: the spike scheme (Tobe, Cen) is
+//!    in its congested state from an RTT above RTTmin + `enter` (RTTmax - RTTmin) until one below
+//!    RTTmin + `leave` (RTTmax - RTTmin). A loss is an error unless that state is on and the rate estimate
+//!    b^ RTTmin is no more than `gap` W.
 //!  * an error: W and T stay; all is repeated if two segments or more are known to be lost
 //!    (`repeat = "always"`: in any case).
 //!  * a timeout by an error: W = 1, T = b^ RTTmin and all is repeated. TCP-STAR's figure 6 shows the protocol
@@ -21,6 +22,7 @@
 //!  * the RTO is fixed in both cases: the sender's option knows no causes. Westwood's decisions
 //!    on the estimate hold here.
 
+use crate::algorithms::loss_discrimination::{ENTER, GAP, LEAVE, LossDiscrimination};
 use crate::algorithms::prelude::*;
 use crate::algorithms::vegas::BASE_WINDOW;
 use crate::algorithms::westwood::{Bandwidth, FILTER, MAX_SAMPLE, TAU, to_estimate};
@@ -42,12 +44,7 @@ pub(crate) const ENTRY: Entry = Entry {
 algorithm! {
     #[derive(Debug)]
     struct WestwoodBr {
-        /// an RTT this far from RTTmin to RTTmax says congestion; unverified, 1/2 in Cen's scheme
-        enter: f64 = 0.4, 0.0..=1.0, "1";
-        /// an RTT below this point between RTTmin and RTTmax ends it; unverified, 1/3 in Cen's scheme
-        leave: f64 = 0.05, 0.0..=1.0, "1";
-        /// a rate estimate of more than this share of the window says error; unverified
-        gap: f64 = 0.8, 0.0..=10.0, "1";
+        use ENTER, LEAVE, GAP;
         use Param::choice("repeat", &["multiple", "always"])
             .about("bulk repeat after duplicate ACKs: when two lost segments are known, or after any error");
         /// keep the window at a timeout that was an error, too
@@ -57,19 +54,15 @@ algorithm! {
     state(args) {
         always: bool = args.is("repeat", "always"),
         bandwidth: Bandwidth = Bandwidth::new(args),
-        /// Largest RTT so far, seconds.
-        rtt_max: f64,
-        /// The spike scheme's state.
-        congested: bool,
+        lda: LossDiscrimination = LossDiscrimination::new(args),
         /// `Flow::lost` at the last ACK, bytes.
         lost: u64,
     }
 }
 
 impl WestwoodBr {
-    /// The loss discrimination algorithm.
     fn error(&self, w: &Window, flow: &Flow) -> bool {
-        !self.congested || self.bandwidth.window(flow) > self.gap * w.cwnd
+        self.lda.error(self.bandwidth.window(flow), w.cwnd)
     }
 }
 
@@ -77,16 +70,7 @@ impl Policy for WestwoodBr {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         self.bandwidth.observe(flow, ack);
         self.lost = flow.lost;
-        let Some(rtt) = ack.rtt else { return };
-        self.rtt_max = self.rtt_max.max(rtt.max.secs());
-        let min = self.bandwidth.min_secs();
-        let place = rtt.latest.secs() - min;
-        let range = (self.rtt_max - min).max(0.0);
-        if place > self.enter * range {
-            self.congested = true;
-        } else if place < self.leave * range {
-            self.congested = false;
-        }
+        self.lda.observe(ack, self.bandwidth.min_secs());
     }
 
     fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {
@@ -107,8 +91,8 @@ impl Policy for WestwoodBr {
     fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
         emit("rate_segments_per_s", self.bandwidth.rate());
         emit("base_rtt_s", self.bandwidth.min_secs());
-        emit("rtt_max_s", self.rtt_max);
-        emit("congested", f64::from(u8::from(self.congested)));
+        emit("rtt_max_s", self.lda.rtt_max);
+        emit("congested", f64::from(u8::from(self.lda.congested)));
     }
 }
 
