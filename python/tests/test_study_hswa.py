@@ -295,7 +295,7 @@ def test_values_of_s_are_shown_and_not_counted():
 def test_a_small_study_from_end_to_end(tmp_path):
     plan = setup.DESIGN.plan_of("quick", setup.HswaSize(2, 2), setup.VARIANTS[:2])
     plan = replace(plan, cases=[shorter(case) for case in plan.cases])
-    result, runs = small_run("hswa", plan, tmp_path, [f"H{i}" for i in range(1, 9)], 4)
+    result, runs = small_run("hswa", plan, tmp_path, [f"H{i}" for i in range(1, 11)], 4)
     assert result.claims[6]["verdict"] == "reproduced"
     rate = runs.filter(pl.col("variant") != "increment")["mbps"]
     assert 0 < rate.min() < rate.max() <= 100.5

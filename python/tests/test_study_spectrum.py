@@ -338,7 +338,7 @@ def test_a_small_study_from_end_to_end(tmp_path):
     )
     chosen = [v for v in setup.VARIANTS if v.name in ("square-sack", "chain-far")]
     plan = setup.DESIGN.plan_of("quick", size, chosen)
-    result, runs = small_run("spectrum", plan, tmp_path, [f"K{i}" for i in range(1, 13)], 23)
+    result, runs = small_run("spectrum", plan, tmp_path, [f"K{i}" for i in range(1, 14)], 23)
     share = runs.filter(pl.col("experiment") == "share")
     assert (share["n"] * (share["x_mbps"] + share["tcp_mbps"])).max() < 15.0
     marked = share.filter(pl.col("queue") == "red-ecn")

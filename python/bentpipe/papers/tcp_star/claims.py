@@ -326,6 +326,21 @@ def _apart(found: Findings, crowd: Mapping[str, Any], key: str, ber: float, deta
     return "; ".join(clauses), detail
 
 
+def _with_lda(found: Findings, ber: float, counts: Sequence[int]) -> list[float] | None:
+    """TCP-STAR's index beside NewReno, mean over numbers of flows: without LDA, with it, by the RTT alone.
+
+    Over the same seeds; None if it was not run.
+    """
+    runs = [where(variant=name, part="mixed").rows(found.runs) for name in ("lda", "lda-rtt")]
+    if any(of.is_empty() for of in runs):
+        return None
+    same = found.base.filter(found.base["seed"].is_in(runs[0]["seed"].unique().to_list()))
+    return [
+        fmean(fmean(column(of, "jain", part="mixed", cc="star", ber=ber, n=n)) for n in counts)
+        for of in (same, *runs)
+    ]
+
+
 def _why_s5(found: Findings) -> Reason:
     crowd, middle = _crowd(found, RARE, COUNTS[1:]), COUNTS[len(COUNTS) // 2]
     other = found.sensitivity.claim("queue-64", "S5")
@@ -338,6 +353,7 @@ def _why_s5(found: Findings) -> Reason:
         own=_means(found, "x_mbps", "mixed", RARE, middle),
         newreno=_means(found, "reno_mbps", "mixed", RARE, middle),
         tally=None if other is None else other.tally(),
+        lda=_with_lda(found, RARE, COUNTS[1:]),
     )
     return _apart(found, crowd, "S5", RARE, detail)
 
@@ -345,7 +361,8 @@ def _why_s5(found: Findings) -> Reason:
 def _why_s6(found: Findings) -> Reason:
     crowd, first = _crowd(found, OFTEN, COUNTS), COUNTS[0]
     rare, often = (_means(found, "jain", "mixed", ber, first) for ber in (RARE, OFTEN))
-    detail = WORDS.paragraphs("S6", **crowd, first=first, rare=rare, often=often)
+    lda = _with_lda(found, OFTEN, COUNTS)
+    detail = WORDS.paragraphs("S6", **crowd, first=first, rare=rare, often=often, lda=lda)
     return _apart(found, crowd, "S6", OFTEN, detail)
 
 
