@@ -134,7 +134,7 @@ class HswaLinks(Experiment):
         losses.fill_between(t, 0, 1, where=down, color="#eeeeee", transform=place)
         losses.set(yscale="log", ylabel="packets lost", ylim=(1e-10, 2))
         for cc in ("hswa", DEAF, "cubic"):
-            result = bp.Result(bp._core.run(Case({}, in_rain(file, cc, 1, probes=True)).text))
+            result = bp.run(in_rain(file, cc, 1, probes=True))
             look = bp.plot.look("hswa" if cc == DEAF else cc) | {"label": LABELS[cc], "marker": ""}
             look |= {"linestyle": ":"} if cc == DEAF else {}
             look |= {"linewidth": 0.9}

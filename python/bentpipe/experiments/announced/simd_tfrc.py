@@ -115,7 +115,7 @@ class SimdTfrc(Experiment):
         left, right = halves
         panels, both = left.subplots(len(CONTROLS), 1, sharex=True, sharey=True), right.subplots()
         for axes, (cc, (label, _)) in zip(panels, CONTROLS.items(), strict=True):
-            t, mbps = _over_time(bp.Result(bp._core.run(Case({}, scenario(WAVE, cc, 1)).text)))
+            t, mbps = _over_time(bp.run(scenario(WAVE, cc, 1)))
             part = (t >= 2 * SQUARE_HALF_S * 2) & (t < 2 * SQUARE_HALF_S * 5)
             axes.plot(t[part], mbps[part], linewidth=0.9, color=COLOURS[cc])
             axes.set_title(label, fontsize="small")
