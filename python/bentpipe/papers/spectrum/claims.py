@@ -73,6 +73,8 @@ NEAR_START = Tolerance(
 ROUND_TRIP_S = 0.1
 #: Section 6.3: W, and W1 and W2 of experiments 1 and 2, packets.
 CAPACITY, STARTS = 110.0, {1: (7.0, 100.0), 2: (10.0, 30.0)}
+#: The key of the check whether SIMD is much closer to TCP than AIMD.
+CLOSER = "much closer"
 #: The smaller link of figures 8 to 13, under which the choices are tried.
 SMALL_MBPS = 15.0
 #: Section 6.2.1: the share of packets dropped by link rate, and the mean window at 60 Mbit/s.
@@ -172,7 +174,7 @@ def _much_closer(runs: pl.DataFrame, p: float) -> Check:
     simd, aimd = ([abs(1 - v) for v in relative(runs, cc, p)] for cc in ("simd", "aimd-8"))
     what = f"at p = {p:g}: distance of {LABELS['aimd-8']} from TCP over that of {LABELS['simd']}"
     # By the mean of SIMD's distance: in one run it may be near 0.
-    return ratio_at_least(what, aimd, fmean(simd), MUCH)
+    return ratio_at_least(what, aimd, fmean(simd), MUCH).known_as(CLOSER)
 
 
 def _dips(runs: pl.DataFrame, rates: Sequence[float]) -> list[Check]:

@@ -54,8 +54,13 @@ def _why_k2(found: Findings) -> Reason:
     rates = claims.present(found.base, "p", experiment="friendly")
     at = min(rates, key=lambda p: abs(p - closed_forms.WORST_LOSS))
     four = ("simd", "simd-8", "simd-4", "aimd-8")
+    base = found.sensitivity.claim("base", "K2")
+    closer = [i for i, check in enumerate(base.checks) if check.key == claims.CLOSER] if base else []
     return WORDS.reason(
         "K2",
+        closer=found.under("K2", "limited-transmit real-cuts min-rto-1s rtt-200ms reno", *closer)
+        if closer
+        else None,
         at=at,
         four={LABELS[c]: fmean(claims.relative(found.base, c, at)) for c in four},
         simd=LABELS["simd"],
@@ -145,7 +150,9 @@ def _why_k8(found: Findings) -> Reason:
         for of, printed in ((grow, claims.GROW), (shrink, claims.SHRINK))
     )
     grown, shrunk = (f"{min(v):.2f} to {max(v):.2f}" for v in shares)
-    return WORDS.reason("K8", grow=grown, shrink=shrunk, timeouts=outs, whole=_doubling_cut_to_whole(found))
+    cov = _mean(found, "cov_off", "square", FIVE)
+    whole = _doubling_cut_to_whole(found)
+    return WORDS.reason("K8", grow=grown, shrink=shrunk, timeouts=outs, whole=whole, cov=cov)
 
 
 def _doubling_cut_to_whole(found: Findings) -> str | None:
