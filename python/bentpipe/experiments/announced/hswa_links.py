@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -119,41 +120,37 @@ class HswaLinks(Experiment):
         figure.axes[0].set_ylabel("throughput, Mbit/s")
         figure.axes[0].legend(frameon=False, fontsize="small")
         yield "hswa-links.svg", figure
-        yield "hswa-rain.svg", self._rain()
+        with TemporaryDirectory() as folder:
+            yield "hswa-rain.svg", _over_time(rain(Path(folder)))
 
-    def _rain(self) -> Figure:
-        """Losses of the link, S, and goodput of three senders, over time; one run each."""
-        self.lines.mkdir(parents=True, exist_ok=True)
-        file = rain(self.lines)
-        line = pl.read_csv(file, comment_prefix="#")
-        figure = Figure(figsize=(8.6, 5.6), layout="constrained")
-        losses, size, goodput = figure.subplots(3, 1, sharex=True)
-        t = line["t_s"].to_numpy() / 60
-        losses.step(t, line["loss_rate"].to_numpy().clip(1e-10), where="post", color="black", linewidth=0.7)
-        down, place = ~line["up"].to_numpy(), losses.get_xaxis_transform()
-        losses.fill_between(t, 0, 1, where=down, color="#eeeeee", transform=place)
-        losses.set(yscale="log", ylabel="packets lost", ylim=(1e-10, 2))
-        for cc in ("hswa", DEAF, "cubic"):
-            result = bp.run(in_rain(file, cc, 1, probes=True))
-            look = bp.plot.look("hswa" if cc == DEAF else cc) | {"label": LABELS[cc], "marker": ""}
-            look |= {"linestyle": ":"} if cc == DEAF else {}
-            look |= {"linewidth": 0.9}
-            if cc == "hswa":
-                s = result.probes.filter(pl.col("probe") == "s_segments")
-                size.step(s["t_s"].to_numpy() / 60, s["value"].to_numpy(), where="post", **look)
-            rows = result.trace.filter(pl.col("t_s") % 10 < 0.5)
-            at, got = rows["t_s"].to_numpy(), rows["delivered_bytes"].to_numpy()
-            rate = np.diff(got) * 8 / np.diff(at) / 1e6
-            goodput.plot(at[1:] / 60, rate, **look)
-        size.set(ylabel="S, segments per\nround trip", ylim=0)
-        goodput.plot(
-            t, line["rate_bps"].to_numpy() / 1e6, color="0.75", linewidth=0.7, zorder=0, label="link"
-        )
-        goodput.set(xlabel="time, minutes", ylabel="goodput, Mbit/s", ylim=0)
-        goodput.legend(
-            frameon=False, ncols=4, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0)
-        )
-        return figure
+
+def _over_time(file: Path) -> Figure:
+    """Losses of the link of a time line, S, and goodput of three senders, over time; one run each."""
+    line = pl.read_csv(file, comment_prefix="#")
+    figure = Figure(figsize=(8.6, 5.6), layout="constrained")
+    losses, size, goodput = figure.subplots(3, 1, sharex=True)
+    t = line["t_s"].to_numpy() / 60
+    losses.step(t, line["loss_rate"].to_numpy().clip(1e-10), where="post", color="black", linewidth=0.7)
+    down, place = ~line["up"].to_numpy(), losses.get_xaxis_transform()
+    losses.fill_between(t, 0, 1, where=down, color="#eeeeee", transform=place)
+    losses.set(yscale="log", ylabel="packets lost", ylim=(1e-10, 2))
+    for cc in ("hswa", DEAF, "cubic"):
+        result = bp.run(in_rain(file, cc, 1, probes=True))
+        look = bp.plot.look("hswa" if cc == DEAF else cc) | {"label": LABELS[cc], "marker": ""}
+        look |= {"linestyle": ":"} if cc == DEAF else {}
+        look |= {"linewidth": 0.9}
+        if cc == "hswa":
+            s = result.probes.filter(pl.col("probe") == "s_segments")
+            size.step(s["t_s"].to_numpy() / 60, s["value"].to_numpy(), where="post", **look)
+        rows = result.trace.filter(pl.col("t_s") % 10 < 0.5)
+        at, got = rows["t_s"].to_numpy(), rows["delivered_bytes"].to_numpy()
+        rate = np.diff(got) * 8 / np.diff(at) / 1e6
+        goodput.plot(at[1:] / 60, rate, **look)
+    size.set(ylabel="S, segments per\nround trip", ylim=0)
+    goodput.plot(t, line["rate_bps"].to_numpy() / 1e6, color="0.75", linewidth=0.7, zorder=0, label="link")
+    goodput.set(xlabel="time, minutes", ylabel="goodput, Mbit/s", ylim=0)
+    goodput.legend(frameon=False, ncols=4, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    return figure
 
 
 def way(orbit: str, acks: str, mbps: float) -> str:
