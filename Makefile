@@ -46,7 +46,7 @@ DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site buffers leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist dist-arm wheel image release clean oracle quic web web-check elsewhere system always
+.PHONY: help setup build study test test-rust test-python test-python-root test-python-others test-python-long lint lint-rust lint-python fmt fmt-check docs docs-check site buffers leo satellite probabilities reproducing validate bench bench-emu instructions fuzz fuzz-tools nightly dist dist-arm wheel image release clean oracle quic web web-check elsewhere system always
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -111,7 +111,11 @@ docs: setup ## all pages, figures and classes that are written by programs, and 
 	$(BIN)/python scripts/validate.py closed-forms equilibria
 	$(RUSTDOC)
 
-reproducing: setup ## docs/reproducing.md and docs/reproducing/, from a full run of all studies
+probabilities: setup ## how often other seeds reproduce each claim: python/bentpipe/studies/probabilities.csv (an hour; goes on if interrupted)
+	$(BIN)/bentpipe study run all --full --out $(OUT)
+	$(BIN)/bentpipe study probabilities all --out $(OUT) --keep python/bentpipe/studies/probabilities.csv
+
+reproducing: setup ## docs/reproducing.md and docs/reproducing/, from a full run of all studies; after make probabilities
 	$(BIN)/bentpipe study run all --full --out $(OUT)
 	$(BIN)/python scripts/reproducing_md.py $(OUT)
 

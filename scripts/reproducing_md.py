@@ -12,7 +12,6 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -172,7 +171,7 @@ def claims(study: dict[str, Any]) -> list[list[str]]:
     """A row for each claim of a study."""
     rows = []
     for claim in map(row, study["claims"]):
-        cells = [f"{claim.what}: {claim.paper}", claim.measured, claim.verdict, claim.note]
+        cells = [f"{claim.what}: {claim.paper}", claim.measured, claim.verdict, claim.probability, claim.note]
         rows.append([f"[{claim.id}](#{claim.id.lower()}) {safe(claim.title)}", *map(safe, cells)])
     return rows
 
@@ -181,11 +180,9 @@ def checks(claim: dict[str, Any]) -> list[list[str]]:
     """A row for each check of a claim."""
     rows = []
     for check in claim["checks"]:
-        holds = "yes" if check["holds"] else "**no**"
-        if check["few_seeds"] and not check["holds"]:
-            holds += ", too few seeds"
+        holds = "**no**" if check["outcome"] == "no" else check["outcome"]
         if not check["counted"] or claim["verdict"] == Verdict.REFERENCE:
-            holds = f"{'yes' if check['holds'] else 'no'}, not counted" + (
+            holds = f"{check['outcome']}, not counted" + (
                 f": {check['basis']}" if not check["counted"] else ""
             )
         what = check["what"] + (f" ({check['remark']})" if check["remark"] else "")
@@ -201,18 +198,27 @@ def sensitivity(under: pl.DataFrame) -> dict[str, Any]:
     rows, decided, deciding = [], set(), 0
     for variant in tried:
         mine = verdicts.filter(variant=variant)
-        changes = [
-            (claim, few, f"{claim} {base[claim]} -> {verdict}{' (too few seeds)' if few else ''}")
-            for claim, verdict, few in mine.select("claim", "verdict", "few_seeds").iter_rows()
+        changes = {
+            claim: f"{claim} {base[claim]} -> {verdict}"
+            for claim, verdict in mine.select("claim", "verdict").iter_rows()
             if claim in base and base[claim] != verdict
-        ]
+        }
         if changes:
-            surely = {claim for claim, few, _ in changes if not few}
+            surely = {
+                c for c in changes if not {base[c], *mine.filter(claim=c)["verdict"]} & {Verdict.UNDECIDED}
+            }
             decided |= surely
             deciding += bool(surely)
-            rows.append([safe(mine["choice"][0]), safe("; ".join(text for *_, text in changes))])
+            seeds = _span(under.filter(variant=variant)["seeds"])
+            rows.append([safe(mine["choice"][0]), seeds, safe("; ".join(changes.values()))])
     order = [claim for claim in base if claim in decided]
     return {"tried": len(tried), "order": order, "deciding": deciding, "rows": rows}
+
+
+def _span(seeds: pl.Series) -> str:
+    """The least and the most seeds: ``"2 to 4"``."""
+    least, most = seeds.min(), seeds.max()
+    return str(least) if least == most else f"{least!s} to {most!s}"
 
 
 def safe(text: str) -> str:
@@ -287,54 +293,57 @@ def standing(of: dict[str, Any]) -> str:
 
 
 class Best(NamedTuple):
-    """A judged claim, the study it belongs to, and the declared reading under which it fares best."""
+    """A judged claim, its study, and its probabilities: under the base, and under what suits it best."""
 
     study: dict[str, Any]
     claim: dict[str, Any]
-    reading: dict[str, Any]
+    chances: list[dict[str, Any]]
+
+    @property
+    def better(self) -> dict[str, Any] | None:
+        """The single choice or reading that suits it best; None if that is the base."""
+        return self.chances[1] if len(self.chances) > 1 else None
 
     @property
     def verdict(self) -> str:
-        """The claim's verdict under the reading."""
-        return str(self.reading["claims"][self.claim["id"]]["verdict"])
-
-    @property
-    def tally(self) -> str:
-        """The number of its checks that hold there: ``"5/6"``."""
-        return str(self.reading["claims"][self.claim["id"]]["tally"]).split()[-1]
+        """The claim's verdict there."""
+        return str(self.better["verdict"] if self.better else self.claim["verdict"])
 
 
 def best(done: list[dict[str, Any]]) -> list[Best]:
-    """Each judged claim with its best reading: by verdict, then checks, then the fewest free choices."""
-
-    def rank(of: Best) -> tuple[int, Fraction, int]:
-        return COUNTED.index(Verdict(of.verdict)), -Fraction(of.tally), of.reading["free"]
-
-    return [
-        min((Best(study, claim, reading) for reading in read(study)), key=rank)
-        for study in done
-        for claim in study["claims"]
-        if claim["verdict"] != Verdict.REFERENCE
-    ]
+    """Each judged claim with its probabilities."""
+    judged = [(study, claim) for study in done for claim in study["claims"]]
+    return [Best(*of, of[1]["probabilities"]) for of in judged if of[1]["verdict"] != Verdict.REFERENCE]
 
 
 def every_claim(found: list[Best], below: str) -> list[list[str]]:
-    """A row for each claim: the printed value, the base, the best declared reading, one cause."""
+    """A row for each claim: the printed value, the base, what suits it best, the probabilities, one cause."""
     rows = []
     for of in found:
-        one, name = row(of.claim), of.reading["name"]
-        under = f"{of.verdict}, {of.tally}: {safe(name)}, {of.reading['free']} free"
+        one = row(of.claim)
         rows.append(
             [
                 f"[{one.id}]({below}/{of.study['name']}.md#{one.id.lower()}) {safe(one.title)}",
-                one.verdict,
                 safe(f"{one.what}: {one.paper}"),
-                safe(one.measured),
-                "as the base" if name == BASE else under,
+                safe(f"{one.verdict}: {one.measured}"),
+                suited(of),
+                "; ".join(map(share, of.chances)) or "-",
                 of.claim["cause"] or "",
             ]
         )
     return rows
+
+
+def suited(of: Best) -> str:
+    """What suits a claim best: ``"reproduced, 8/8: half-queue, 2 free"``; "-" if nobody has looked for it."""
+    if (under := of.better) is None:
+        return "as the base" if of.chances else "-"
+    return safe("{verdict}, {held}/{checks}: {reading}, {free} free".format(**under))
+
+
+def share(of: dict[str, Any]) -> str:
+    """A probability: ``"97 %"``."""
+    return f"{100 * of['reproduced'] / of['sets']:.0f} %"
 
 
 def whole(out: Path, to: Path, fits: Path) -> str:
@@ -354,7 +363,7 @@ def whole(out: Path, to: Path, fits: Path) -> str:
     )
     judged = best(done)
     verdicts = [of.verdict for of in judged]
-    some = (of for of in judged if of.claim["cause"] and of.verdict == Verdict.REPRODUCED)
+    some = (of for of in judged if of.better and of.verdict == Verdict.REPRODUCED)
     return md.page(
         "reproducing_page.md",
         WIDTH,
@@ -369,7 +378,7 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         below=below.name,
         rule=RULE,
         row=row,
-        choice=choice,
+        share=share,
         safe=safe,
         table=table,
     )

@@ -146,7 +146,7 @@ def test_measures_of_a_made_up_start_up():
 
 
 def test_bounds_and_straight_lines():
-    assert at_least("x", [2.0, 2.2], 2).holds
+    assert at_least("x", [2.0, 2.0], 2).holds
     assert not at_least("x", [1.0, 2.2], 2).holds
     assert at_most("x", [0.0, 0.0], 0).holds
     assert not at_most("x", [0.0, 1.0], 0).holds

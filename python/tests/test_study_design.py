@@ -130,7 +130,7 @@ def test_a_claim_is_judged_under_the_variants_that_touch_its_runs():
         None,
         10,
     )
-    assert under.compared(under.base[0]) == {"long": -2, "short": 0}
+    assert under.compared(under.base[0]) == {"long": -1, "short": 0}
     assert under.frame().select("variant", "choice").unique(maintain_order=True).rows() == [
         (BASE, "as in the set-up (base)"),
         ("long", "a buffer of 100"),
@@ -159,9 +159,9 @@ def test_the_table_of_choices_says_what_each_changes():
     numbers = tables.Numbers("Means", [tables.Number("rate", "Q", 0), tables.Number("lost", "L", 0)])
     verdicts, means = tables.choices_section(found, "Text.", numbers=numbers).tables
     assert [[str(cell) for cell in row] for row in verdicts.rows] == [
-        ["as above (base)", "✓ 1/1", "✓ 1/1", "-"],
-        ["a buffer of 100", "✗ 0/1", "-", "Q"],
-        ["a buffer of 10", "✓ 1/1", "✓ 1/1", "none"],
+        ["as above (base)", "4", "✓ 1/1", "✓ 1/1", "-"],
+        ["a buffer of 100", "4", "✗ 0/1", "-", "Q"],
+        ["a buffer of 10", "4", "✓ 1/1", "✓ 1/1", "none"],
     ]
     assert [list(row) for row in means.rows] == [
         ["the paper", "10.0", "10.0", ""],

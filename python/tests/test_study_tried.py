@@ -54,24 +54,19 @@ def test_the_note_names_the_choice_that_comes_nearest():
     assert nearest(claim(5, 1), worse) == "1 other choice tried, none comes nearer"
 
 
-def test_a_verdict_that_an_interval_decides_is_told_from_one_that_a_choice_decides():
+def test_a_verdict_that_the_seeds_do_not_decide_is_no_change():
     wide = Claim("X1", "title", "statement", [above("order", [3.0, 1.0], [0.0, 0.9])])
     wrong = Claim("X1", "title", "statement", [above("order", [0.0, 0.0], [1.0, 1.0])])
     good = Claim("X1", "title", "statement", [above("order", [1.0, 1.0], [0.0, 0.0])])
     found = under([good], {"long": [wide], "short": [wrong]})
-    assert (found.few_seeds("long", "X1"), found.few_seeds("short", "X1")) == (True, False)
-    assert fares(good, found) == [
-        "It fares worse with: the long buffer (not reproduced, too few seeds); the short buffer "
-        "(not reproduced)."
-    ]
-    assert dict(found.frame().select("variant", "few_seeds").iter_rows()) == {
-        "base": False,
-        "long": True,
-        "short": False,
+    assert found.compared(good) == {"long": 0, "short": -1}
+    assert fares(good, found) == ["It fares worse with: the short buffer (not reproduced)."]
+    assert dict(found.frame().select("variant", "outcome").iter_rows()) == {
+        "base": "yes",
+        "long": "undecided",
+        "short": "no",
     }
-    # The other way round: the base is what the interval decides.
-    found = under([wide], {"long": [good]})
-    assert found.few_seeds("long", "X1")
+    assert under([wide], {"long": [good]}).compared(wide) == {"long": 0}
 
 
 def test_a_verdict_is_compared_only_with_choices_that_ran_every_check():

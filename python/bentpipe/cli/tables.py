@@ -19,6 +19,7 @@ from bentpipe.result import LIMITS, Result, each_once
 
 if TYPE_CHECKING:
     from bentpipe.comparison import Comparison
+    from bentpipe.studies.chance import Chance
     from bentpipe.studies.fit import Fit
     from bentpipe.studies.show import Shown
     from bentpipe.studies.study import Study, StudyResult
@@ -458,7 +459,9 @@ def show_claims(title: str, claims: Sequence[dict[str, Any]], page: Path) -> Non
 
 def show_counts(results: Sequence[StudyResult], page: Path) -> None:
     """The number of claims of each study with each verdict, and the path of the page about all."""
-    verdicts = ("reproduced", "same order", "not reproduced")
+    from bentpipe.studies.claim import COUNTED
+
+    verdicts = list(map(str, COUNTED))
     rows = []
     for result in results:
         found = [claim["verdict"] for claim in result.claims]
@@ -488,10 +491,25 @@ def show_shown(of: Shown, files: Sequence[Path]) -> None:
     for claim in of.claims:
         for check in claim["checks"]:
             measured = (_cell(check[key]) for key in ("paper", "measured", "ci95"))
-            holds = ("yes" if check["holds"] else "no") + ("" if check["counted"] else " (not counted)")
+            holds = check["outcome"] + ("" if check["counted"] else " (not counted)")
             rows.append([claim["id"], check["what"], *measured, holds])
     if of.claims:
         terminal.show_whole("", ["<claim", "~check", "~paper", "ours", "95 % interval", "<holds"], rows)
+    for path in files:
+        terminal.line(f"written to {path}")
+
+
+def show_chances(found: Sequence[Chance], files: Sequence[Path]) -> None:
+    """The probabilities of the claims of some papers, and the paths of the files."""
+    rows = [
+        [
+            *(of.study, of.claim, of.reading, str(of.free), f"{of.held} of {of.checks}", of.verdict),
+            *(of.verdict_from_1001, f"{of.reproduced} of {of.sets}"),
+        ]
+        for of in found
+    ]
+    heads = ["<paper", "<claim", "~under", "free", "checks", "<seeds from 1", "<from 1001", "reproduced"]
+    terminal.show_whole("Sets of seeds that reproduce each claim", heads, rows)
     for path in files:
         terminal.line(f"written to {path}")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
+from typing import TypeVar
 
 from bentpipe.stats.sample import (
     TOLERANCE,
@@ -15,6 +16,8 @@ from bentpipe.stats.sample import (
     spread_of,
     standard_error,
 )
+
+T = TypeVar("T", bound=Hashable)
 
 
 def effect_size(a: Iterable[float], b: Iterable[float]) -> float:
@@ -77,9 +80,9 @@ def groups(
     if paired and len({len(sample) for sample in values.values()}) > 1:
         lengths = ", ".join(f"{name} {len(sample)}" for name, sample in values.items())
         raise ValueError(f"paired samples must have one length, but there are: {lengths}")
-    test = _paired_p if paired else _welch_p
+    test = paired_p if paired else _welch_p
     pairs = {frozenset((x, y)): test(values[x], values[y]) for x, y in combinations(values, 2)}
-    apart = _holm(pairs, 1 - confidence)
+    apart = holm(pairs, 1 - confidence)
     left = sorted(values, key=lambda name: centre_of(values[name]), reverse=highest_first)
     found = []
     while left:
@@ -101,17 +104,20 @@ def random_in(samples: Mapping[str, Sequence[float]]) -> bool:
     return any(len(sample) > 1 and spread_of(sample, size_of(sample)) > 0 for sample in values)
 
 
-def _holm(pairs: Mapping[frozenset[str], float], error: float) -> set[frozenset[str]]:
-    """The pairs that differ: from the least p-value on, until one is too large."""
-    apart: set[frozenset[str]] = set()
-    for rank, (pair, p) in enumerate(sorted(pairs.items(), key=lambda item: item[1])):
-        if p > error / (len(pairs) - rank):
+def holm(tests: Mapping[T, float], error: float) -> set[T]:
+    """The tests that reject, of those given by their p-values: from the least on, until one is too large.
+
+    The chance that one or more of them reject wrongly is at most ``error`` (S. Holm, 1979).
+    """
+    rejected: set[T] = set()
+    for rank, (test, p) in enumerate(sorted(tests.items(), key=lambda item: item[1])):
+        if p > error / (len(tests) - rank):
             break
-        apart.add(pair)
-    return apart
+        rejected.add(test)
+    return rejected
 
 
-def _paired_p(a: list[float], b: list[float]) -> float:
+def paired_p(a: list[float], b: list[float]) -> float:
     """The p-value of the paired t test; 1 for one run, 0 for differences that are all the same and not 0."""
     differences = [x - y for x, y in zip(a, b, strict=True)]
     size = size_of(a, b)

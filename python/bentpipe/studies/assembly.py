@@ -15,7 +15,7 @@ import polars as pl
 
 from bentpipe import _core
 from bentpipe.io.files import replace_frame, replace_text
-from bentpipe.studies import draw, page, readings
+from bentpipe.studies import chance, draw, page, readings
 from bentpipe.studies.claim import FAILING, Claim, Tolerance, Verdict
 from bentpipe.studies.design import BASE, Design
 from bentpipe.studies.judge import Findings, Sensitivity, Sentence, evaluate, judged, sensitivity
@@ -86,8 +86,8 @@ class Explanation:
         if claim.verdict in (Verdict.SAME_ORDER, Verdict.NOT_REPRODUCED):
             claim.cause = sentence.cause
             notes.append(claim.cause)
-        if claim.few_seeds:
-            notes.append(f"too few seeds: with more it may be {claim.with_seeds}")
+        if claim.verdict == Verdict.UNDECIDED:
+            notes.append(f"more seeds would tell: {' or '.join(claim.possible)}")
         if clause and (failing or not is_open or not self.clause_if_failing):
             notes.append(clause)
         if failing and self.lists_failing:
@@ -106,7 +106,7 @@ class Explanation:
 
 
 def tried(claim: Claim, sensitivity: Sensitivity) -> list[list[str]]:
-    """`Claim.tried`: the value of each failing check under the other choices that ran it."""
+    """`Claim.tried`: the value of each check that does not hold under the other choices that ran it."""
     under = sensitivity.partly(claim.id)
     rows = []
     for position, check in enumerate(claim.checks):
@@ -161,11 +161,11 @@ class Assembly:
     #: Names of one or two figures that represent the study beside others.
     previews: Sequence[str] = ()
 
-    def __call__(self, plan: StudyPlan, outcome: Outcome) -> Report:
-        """The report of a finished run."""
+    def findings(self, plan: StudyPlan, outcome: Outcome) -> Findings:
+        """The runs, and the claims judged by them, not yet explained."""
         runs, design = outcome.runs, self.design
         few = runs.filter(pl.col("seed") <= int(plan.settings["sensitivity_seeds"]))
-        found = Findings(
+        return Findings(
             plan=plan,
             runs=runs,
             base=runs.filter(pl.col("variant") == BASE),
@@ -174,6 +174,10 @@ class Assembly:
             sensitivity=sensitivity(self.claims, design, plan, self.comparable(few)),
             open=[s.id for s in self.claims if s.open],
         )
+
+    def __call__(self, plan: StudyPlan, outcome: Outcome) -> Report:
+        """The report of a finished run."""
+        found, runs, design = self.findings(plan, outcome), outcome.runs, self.design
         sentences = {sentence.id: sentence for sentence in self.claims}
         for claim in found.claims:
             self.explanation.add(claim, sentences[claim.id], found)
@@ -192,6 +196,8 @@ def write(study: Study, plan: StudyPlan, outcome: Outcome, report: Report, out: 
     """Write ``OUT/index.html``, ``OUT/claims.json``, ``OUT/figures*`` and ``OUT/*.parquet``."""
     out.mkdir(parents=True, exist_ok=True)
     (out / "figures").mkdir(exist_ok=True)
+    for claim in report.claims:
+        claim.chances = chance.known(study.name, claim)
     files = [path for fig in report.figures for path in draw.save(fig.draw, out / "figures" / fig.name)]
     frames = {fig.name: fig.data for fig in report.figures} | {"runs": outcome.runs, **report.data}
     for name, frame in frames.items():

@@ -3,55 +3,37 @@
 A claim is one sentence of a paper. It is checked by one or more checks, each a comparison of measured values
 (one per seed) with the statement in the paper. Two kinds exist:
 
-* a *number* check compares a mean with a printed number and holds within a tolerance;
+* a *number* check compares a mean with a printed number, and asks that it lies within a tolerance;
 * a *trend* check tests an order, a likeness or a bound that the paper states.
+
+Each check asks whether a mean lies in a range: within a tolerance, above zero, at most a bound. It holds if
+the 95 % interval of the mean lies inside the range, and fails if that lies outside. It is undecided if the
+interval contains an end of the range. Orders are corrected for their number (`corrected`).
 
 The verdict follows from the checks alone:
 
 * ``reproduced``: every check holds;
-* ``same order``: every trend check holds (and there is one), but some number does not;
-* ``not reproduced``: some trend does not hold, or there is no trend and some number does not hold.
+* ``same order``: every trend check holds (and there is one), but some number fails;
+* ``not reproduced``: some trend fails, or there is no trend and some number fails;
+* ``undecided``: the undecided checks decide which of these it is.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
 from bentpipe import stats
 from bentpipe.io.toml_tables import beside
+from bentpipe.stats.ranking import holm, paired_p
 from bentpipe.studies.text import Block, Text, as_json
-
-
-class Tolerance(float):
-    """A number of ours that decides checks and that no paper prints; as a number it is that number.
-
-    Args:
-        value: the number, in the unit of the quantity that it bounds.
-        decides: the checks, and the rule, in words.
-        why: the reason of the value, a sentence without its full stop.
-    """
-
-    decides: str
-    why: str
-
-    def __new__(cls, value: float, decides: str, why: str) -> Self:
-        """Raises ValueError if no reason is given."""
-        if not (decides and why):
-            raise ValueError(f"the tolerance {value:g} needs the checks that it decides and a reason")
-        made = super().__new__(cls, value)
-        made.decides, made.why = decides, why
-        return made
-
-    # For pickling.
-    def __getnewargs__(self) -> tuple[float, str, str]:  # type: ignore[override]
-        return float(self), self.decides, self.why
-
+from bentpipe.studies.tolerance import Tolerance as Tolerance
 
 _GIVEN = beside(__file__, "claim.toml")
 RULE: str = _GIVEN["rule"]
@@ -64,13 +46,15 @@ class Verdict(StrEnum):
 
     REPRODUCED = "reproduced"
     SAME_ORDER = "same order"
+    #: More seeds would tell.
+    UNDECIDED = "undecided"
     NOT_REPRODUCED = "not reproduced"
     #: No verdict: the paper quotes results of others.
     REFERENCE = "reference"
 
 
 #: The verdicts that are counted, from best to worst.
-COUNTED = (Verdict.REPRODUCED, Verdict.SAME_ORDER, Verdict.NOT_REPRODUCED)
+COUNTED = (Verdict.REPRODUCED, Verdict.SAME_ORDER, Verdict.UNDECIDED, Verdict.NOT_REPRODUCED)
 
 
 class Basis(StrEnum):
@@ -122,8 +106,10 @@ class Check:
     unit: str
     holds: bool
     rule: str
-    #: Whether it fails only because the interval is wide: the mean has the expected sign.
-    few_seeds: bool = False
+    #: Whether it neither holds nor fails: its interval contains an end of the range.
+    undecided: bool = False
+    #: Of an order: the p-value of its paired t test, two-sided.
+    p: float | None = None
     #: One whose basis is not `Basis.PRINTED` is shown, but decides nothing.
     basis: Basis = Basis.PRINTED
     #: A sentence about the measurement.
@@ -140,6 +126,11 @@ class Check:
     def counted(self) -> bool:
         """Whether the verdict of its claim follows from it."""
         return self.basis == Basis.PRINTED
+
+    @property
+    def outcome(self) -> str:
+        """``"yes"``, ``"no"`` or ``"undecided"``."""
+        return "undecided" if self.undecided else "yes" if self.holds else "no"
 
     def unprinted(self) -> Check:
         """The same as a check that the paper does not print."""
@@ -172,7 +163,7 @@ class Check:
             "unit": self.unit,
             "rule": self.rule,
             "holds": self.holds,
-            "few_seeds": self.few_seeds,
+            "outcome": self.outcome,
             "counted": self.counted,
             "basis": str(self.basis),
             "remark": self.remark,
@@ -199,7 +190,26 @@ def number(
     margin = RELATIVE_TOLERANCE * abs(paper) if within is None else within
     rule = f"within {RELATIVE_TOLERANCE:.0%}" if within is None else f"within {within:g}"
     remark = f"the paper prints one run; ours give {spread(samples, unit)}" if one_run else ""
-    return Check(what, "number", paper, got, unit, abs(got.centre - paper) <= margin, rule, remark=remark)
+    made = _check(what, "number", paper, got, unit, rule, least=paper - margin, most=paper + margin)
+    return replace(made, remark=remark)
+
+
+def _check(
+    what: str,
+    kind: Literal["number", "trend"],
+    paper: str | float,
+    got: stats.Interval,
+    unit: str,
+    rule: str,
+    *,
+    least: float = -math.inf,
+    most: float = math.inf,
+) -> Check:
+    """A check whose mean has to lie between two ends, which belong to the range."""
+    dust = stats.TOLERANCE * max(abs(end) for end in (least, most, got.centre) if math.isfinite(end))
+    holds = least - dust <= got.low and got.high <= most + dust
+    fails = got.high < least - dust or got.low > most + dust
+    return Check(what, kind, paper, got, unit, holds, rule, undecided=not (holds or fails))
 
 
 def spread(samples: Iterable[float], unit: str = "") -> str:
@@ -227,9 +237,17 @@ Values = Sequence[float] | float
 
 def above(what: str, upper: Values, lower: Values, *, unit: str = "", paper: str = "> 0") -> Check:
     """``upper`` exceeds ``lower``: the 95 % interval of the difference, paired by seed, lies above zero."""
-    got = interval(np.asarray(upper, dtype=float) - np.asarray(lower, dtype=float), signed=True)
-    few = bool(got.low <= 0 < got.centre)
-    return Check(what, "trend", paper, got, unit, bool(got.low > 0), "interval above 0", few_seeds=few)
+    one, other = (
+        side.tolist() for side in np.broadcast_arrays(*(np.asarray(v, float) for v in (upper, lower)))
+    )
+    got = stats.paired(one, other)
+    if got.n < 2:
+        raise ValueError("a confidence interval needs at least two seeds")
+    p, holds = paired_p(one, other), got.low > 0
+    return Check(
+        what, "trend", paper, got, unit, holds, "interval above 0",
+        undecided=got.low <= 0 <= got.high and not got.alike, p=p,
+    )  # fmt: skip
 
 
 def highest(what: str, groups: Mapping[str, Sequence[float]], name: str, *, unit: str = "") -> Check:
@@ -245,21 +263,27 @@ def lowest(what: str, groups: Mapping[str, Sequence[float]], name: str, *, unit:
 
 
 def alike(what: str, groups: Mapping[str, Sequence[float]]) -> Check:
-    """The groups' means agree: the largest is at most `ALIKE_RATIO` times the smallest."""
+    """The groups' means agree: the largest is at most `ALIKE_RATIO` times the smallest.
+
+    The interval is that of the ratio of two means, paired by seed, by the delta method.
+    """
     means = {name: float(np.mean(values)) for name, values in groups.items()}
     largest, smallest = (of(means, key=lambda name: means[name]) for of in (max, min))
     if means[smallest] <= 0:
         raise ValueError(f"{what}: a ratio needs positive means")
-    ratio = interval(np.asarray(groups[largest], dtype=float) / means[smallest])
+    top, bottom = (np.asarray(groups[name], dtype=float) for name in (largest, smallest))
+    ratio = means[largest] / means[smallest]
+    got = interval(ratio + (top - ratio * bottom) / means[smallest], signed=True)
+    rule = f"at most {ALIKE_RATIO:g}"
     label = f"{what}: {largest} / {smallest}"
-    holds = ratio.centre <= ALIKE_RATIO
-    return Check(label, "trend", "about 1", ratio, "", holds, f"at most {ALIKE_RATIO:g}")
+    return _check(label, "trend", "about 1", got, "", rule, most=ALIKE_RATIO)
 
 
 def near(what: str, one: Sequence[float], other: Values, within: float, *, unit: str = "") -> Check:
     """The means differ by at most ``within`` (absolute); the difference is paired by seed."""
     got = interval(np.asarray(one, dtype=float) - np.asarray(other, dtype=float), signed=True)
-    return Check(what, "trend", "about 0", got, unit, abs(got.centre) <= within, f"within {within:g}")
+    rule = f"within {within:g}"
+    return _check(what, "trend", "about 0", got, unit, rule, least=-within, most=within)
 
 
 def ratio_at_least(what: str, top: Sequence[float], bottom: Values, bound: float) -> Check:
@@ -269,33 +293,66 @@ def ratio_at_least(what: str, top: Sequence[float], bottom: Values, bound: float
 
 def at_least(what: str, samples: Iterable[float], bound: float, *, paper: str = "") -> Check:
     """The mean is at least ``bound``; ``paper`` is the paper's word for it, if it has one."""
-    got, rule = interval(samples, signed=True), f"at least {bound:g}"
-    return Check(what, "trend", paper or rule, got, "", got.centre >= bound, rule)
+    rule = f"at least {bound:g}"
+    return _check(what, "trend", paper or rule, interval(samples, signed=True), "", rule, least=bound)
 
 
 def at_most(what: str, samples: Sequence[float], bound: float, *, paper: str = "") -> Check:
     """The mean is at most ``bound``; ``paper`` as in `at_least`."""
-    got, rule = interval(samples, signed=True), f"at most {bound:g}"
-    return Check(what, "trend", paper or rule, got, "", got.centre <= bound, rule)
+    rule = f"at most {bound:g}"
+    return _check(what, "trend", paper or rule, interval(samples, signed=True), "", rule, most=bound)
+
+
+#: The chance that one or more of the orders that are judged together are decided wrongly, at most.
+ERROR = 0.05
+
+
+def corrected(claims: Sequence[Claim]) -> None:
+    """Leaves undecided what Holm's correction does not let stand, of all orders of some claims that count."""
+    tests = {
+        (i, j): check.p
+        for i, claim in enumerate(claims)
+        for j, check in enumerate(claim.checks)
+        if check in claim.counted and check.p is not None
+    }
+    left = tests.keys() - holm(tests, ERROR)
+    for i, j in left:
+        check = claims[i].checks[j]
+        if not check.undecided and not check.measured.alike:
+            remark = f"not decided among {len(tests)} orders: p = {check.p:.2g} > {ERROR:g} / {len(left)}"
+            remark = "; ".join(filter(None, (check.remark, remark)))
+            claims[i].checks[j] = replace(check, holds=False, undecided=True, remark=remark)
+
+
+def possible(checks: Sequence[Check]) -> tuple[Verdict, Verdict]:
+    """The best and the worst verdict of a claim by those of its checks that count, whatever is undecided."""
+    checks = [c for c in checks if c.counted]
+    if not checks:
+        raise ValueError("a claim without checks has no verdict")
+    best, worst = (
+        _decided([(c.kind, c.holds or c.undecided and yes) for c in checks]) for yes in (True, False)
+    )
+    return best, worst
+
+
+def _decided(checks: Sequence[tuple[str, bool]]) -> Verdict:
+    """The verdict by the kinds of checks, and whether each holds."""
+    if all(holds for _, holds in checks):
+        return Verdict.REPRODUCED
+    trends = [holds for kind, holds in checks if kind == "trend"]
+    return Verdict.SAME_ORDER if trends and all(trends) else Verdict.NOT_REPRODUCED
 
 
 def verdict(checks: Sequence[Check]) -> Verdict:
     """The verdict of a claim from those of its checks that count (module documentation)."""
-    checks = [c for c in checks if c.counted]
-    if not checks:
-        raise ValueError("a claim without checks has no verdict")
-    if all(c.holds for c in checks):
-        return Verdict.REPRODUCED
-    trends = [c for c in checks if c.kind == "trend"]
-    if trends and all(c.holds for c in trends):
-        return Verdict.SAME_ORDER
-    return Verdict.NOT_REPRODUCED
+    best, worst = possible(checks)
+    return best if best == worst else Verdict.UNDECIDED
 
 
 #: The words that introduce the list of the checks that fail.
 FAILING = "Does not hold"
 #: The head of the table of `Claim.tried`.
-TRIED = ("Check that fails", "Paper", "Here", "Under the other choices", "Holds with")
+TRIED = ("Check that does not hold", "Paper", "Here", "Under the other choices", "Holds with")
 
 
 @dataclass
@@ -308,17 +365,24 @@ class Claim:
     checks: list[Check]
     note: str = ""
     detail: list[Block] = field(default_factory=list)
-    #: A row for each check that fails, with its values under the other choices: the columns are `TRIED`.
+    #: A row for each check that does not hold, with its values under the other choices: columns `TRIED`.
     tried: list[list[str]] = field(default_factory=list)
     #: Whether the paper quotes it from others. It has no verdict then.
     reference: bool = False
     #: The reason why it is not reproduced; None if it is, or has no verdict.
     cause: Cause | None = None
+    #: Its probabilities: `bentpipe.studies.chance.known`.
+    chances: Sequence[Mapping[str, Any]] = ()
 
     @property
     def verdict(self) -> Verdict:
         """Computed from the checks each time, never stored."""
         return Verdict.REFERENCE if self.reference else verdict(self.checks)
+
+    @property
+    def possible(self) -> tuple[Verdict, Verdict]:
+        """The best and the worst verdict, whatever is undecided."""
+        return (Verdict.REFERENCE, Verdict.REFERENCE) if self.reference else possible(self.checks)
 
     @property
     def counted(self) -> list[Check]:
@@ -327,26 +391,15 @@ class Claim:
 
     @property
     def headline(self) -> int:
-        """The place of the check that tables show: the first counted one that fails, else the first."""
-        failing = (i for i, c in enumerate(self.checks) if c in self.counted and not c.holds)
-        return next(failing, 0)
+        """The place of the check that tables show: the first counted one that fails, is undecided, or any."""
+        counted = [i for i, c in enumerate(self.checks) if c in self.counted and not c.holds]
+        failing = [i for i in counted if not self.checks[i].undecided]
+        return next(iter([*failing, *counted, 0]))
 
     @property
     def held(self) -> int:
         """The number of `counted` that hold."""
         return sum(c.holds for c in self.counted)
-
-    @property
-    def with_seeds(self) -> Verdict:
-        """The verdict if each check that fails only for too few seeds held."""
-        if self.reference:
-            return Verdict.REFERENCE
-        return verdict([replace(c, holds=c.holds or c.few_seeds) for c in self.checks])
-
-    @property
-    def few_seeds(self) -> bool:
-        """Whether its verdict is due to too few seeds only."""
-        return self.with_seeds != self.verdict
 
     def counterpart(self, other: Claim, place: int) -> Check | None:
         """The check that corresponds to the check of ``other`` at ``place``; None if there is none.
@@ -379,10 +432,50 @@ class Claim:
             "verdict": str(self.verdict),
             "cause": None if self.cause is None else str(self.cause),
             "headline": self.headline,
-            "few_seeds": self.few_seeds,
+            "probabilities": list(self.chances),
             "note": self.note,
             "statement": as_json(self.statement),
             "detail": as_json(self.detail),
             "tried": self.tried,
             "checks": [c.as_dict() for c in self.checks],
         }
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A table cell: number of a claim's checks that hold, in the colour and with the mark of its verdict."""
+
+    claim: Claim
+
+    def __str__(self) -> str:
+        mark = {"reproduced": "✓", "same order": "~", "undecided": "?", "not reproduced": "✗"}
+        if self.claim.reference:
+            return "-"
+        return f"{mark[self.claim.verdict]} {self.claim.held}/{len(self.claim.counted)}"
+
+
+class Standing:
+    """The checks of some claims, counted together."""
+
+    claims: Sequence[Claim]
+    #: The number of free choices under which they were judged.
+    free: int
+
+    @property
+    def held(self) -> int:
+        """Checks that hold, of all claims."""
+        return sum(claim.held for claim in self.claims)
+
+    @property
+    def checks(self) -> int:
+        """Checks that count, of all claims."""
+        return sum(len(claim.counted) for claim in self.claims)
+
+    def cells(self) -> list[str | Tally]:
+        """The free choices, the checks that hold, and the tally of each claim, as cells of a table."""
+        return [str(self.free), f"{self.held} / {self.checks}", *map(Tally, self.claims)]
+
+    def counts(self) -> dict[str, Any]:
+        """The same as plain values for JSON."""
+        claims = {c.id: {"verdict": str(c.verdict), "tally": str(Tally(c))} for c in self.claims}
+        return {"free": self.free, "held": self.held, "checks": self.checks, "claims": claims}

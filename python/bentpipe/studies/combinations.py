@@ -14,11 +14,11 @@ from typing import Any
 import polars as pl
 
 from bentpipe.studies.assembly import Assembly
-from bentpipe.studies.claim import Claim
+from bentpipe.studies.claim import Claim, Standing
 from bentpipe.studies.design import BASE, Size, Variant
 from bentpipe.studies.job import StudyFailed, Tell, row_of
 from bentpipe.studies.judge import RANK, evaluate, judged
-from bentpipe.studies.study import Case, Key, Loaded, Standing, Study, StudyPlan
+from bentpipe.studies.study import Case, Key, Loaded, Study, StudyPlan
 from bentpipe.sweeps.fingerprint import RowKeys
 from bentpipe.sweeps.kept import Row
 from bentpipe.sweeps.lab import Lab

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -247,3 +248,47 @@ def study_fit(
         )
     files = fit.write(found, place, keep)
     terminal.give(found.as_dict, lambda: show_fit(found, files), json=json)
+
+
+@app.command("probabilities")
+def study_probabilities(
+    names: Annotated[list[str], argument("NAME...", 'Papers, or "all".', completes=completion.papers)],
+    out: Annotated[Path, option("DIR", "The folder of their full runs.", "--out", "-o")] = Path(
+        "out/studies"
+    ),
+    workers: Workers = 0,
+    fresh: Fresh = False,
+    keep: Annotated[Path | None, option("FILE", "Write the result there as well, as CSV.")] = None,
+    json: Json = False,
+) -> None:
+    """How often other seeds reproduce each claim of a paper, under the base and under what suits it best.
+
+    Takes the runs of `bentpipe study run NAME --full`, makes as many with other seeds, and draws sets of
+    seeds from all of them. An interrupted job goes on where it was when the same command is given again.
+    """
+    from bentpipe import _core, studies
+    from bentpipe.cli.tables import show_chances
+    from bentpipe.registry import unknown
+    from bentpipe.studies import chance, probability
+    from bentpipe.studies.job import StudyFailed
+
+    known = studies.available()
+    wanted = list(known) if names == ["all"] else list(dict.fromkeys(names))
+    for name in wanted:
+        if name not in known:
+            raise _core.ScenarioError(unknown("study", name, list(known)))
+    try:
+        with terminal.RunsBar() as bar:
+            found = probability.estimate(
+                list(map(studies.get, wanted)), out, workers=workers, fresh=fresh, progress=bar.at
+            )
+    except StudyFailed as failure:
+        terminal.error(f"{failure}; what is finished is kept")
+        raise typer.Exit(FAILED) from None
+    files = [out / chance.SHIPPED.name, *filter(None, [keep])]
+    chance.write(found, *files)
+    terminal.give(
+        lambda: {"probabilities": list(map(asdict, found)), "files": list(map(str, files))},
+        lambda: show_chances(found, files),
+        json=json,
+    )

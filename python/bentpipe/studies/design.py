@@ -25,6 +25,9 @@ BASE = "base"
 #: its numbers and its simulator support best (the base, if no reading has this name); the result of a search.
 AS_PRINTED, DEFENSIBLE, FITTED = "as-printed", "defensible", "fitted"
 
+#: The seed before the first of those that a study does not have, with which its results are confirmed.
+OTHER_SEEDS = 1000
+
 Keys = Mapping[str, Key]
 #: The place of a value: a field, or with it the keys of an entry: ``("options", "star", "aen")``.
 Path = tuple[str, ...]

@@ -18,12 +18,13 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.io.files import replace_text
 from bentpipe.pages import Page
+from bentpipe.studies.claim import Tally
 from bentpipe.studies.combinations import Combinations, Names, Tried, assembly
-from bentpipe.studies.design import Design, Size, clash
+from bentpipe.studies.design import OTHER_SEEDS, Design, Size, clash
 from bentpipe.studies.job import StudyFailed
 from bentpipe.studies.page import add_section
 from bentpipe.studies.readings import choice
-from bentpipe.studies.study import Section, Study, Tally
+from bentpipe.studies.study import Section, Study
 from bentpipe.studies.text import Table
 from bentpipe.sweeps.engine import Interrupted
 from bentpipe.sweeps.execution import Executor
@@ -31,8 +32,6 @@ from bentpipe.sweeps.kept import FOLDER
 from bentpipe.sweeps.lab import Lab
 from bentpipe.terminal.progress import SearchProgress
 
-#: The seed before the first of those that the search has not seen.
-OTHER_SEEDS = 1000
 #: Combinations that the page shows, of those that come nearest.
 SHOWN = 20
 

@@ -95,7 +95,7 @@ def run_jobs(
 
 def _lot(job: Job, lab: Lab, *, fresh: bool) -> Lot:
     """The runs of a study, with its store; it is drawn when they are there."""
-    kept = lab.open(Kept(_runs(job.place, job.plan), fresh=fresh))
+    kept = lab.open(Kept(runs_of(job.place, job.plan), fresh=fresh))
     keys = keys_of(job.study, job.plan.cases)
     kept.wanted.update(keys)
     kept.prune()
@@ -114,11 +114,12 @@ def draw(_: Tell, study: Study, plan: StudyPlan, place: Path, keys: Sequence[str
     """A worker's task: judge and draw a study whose runs are all stored."""
     from bentpipe.studies.assembly import write
 
-    outcome = gather(_runs(place, plan), plan.cases, keys)
+    outcome = gather(runs_of(place, plan), plan.cases, keys)
     return write(study, plan, outcome, study.report(plan, outcome), place)
 
 
-def _runs(place: Path, plan: StudyPlan) -> Path:
+def runs_of(place: Path, plan: StudyPlan) -> Path:
+    """The folder of the stored runs of a study, in the folder of its page."""
     return place / FOLDER / plan.mode
 
 

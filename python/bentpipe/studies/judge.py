@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from bentpipe.stats import jain
-from bentpipe.studies.claim import Cause, Check, Claim, Verdict
+from bentpipe.studies.claim import COUNTED, Cause, Check, Claim, Verdict, corrected
 from bentpipe.studies.design import BASE, Design, Where, where
 from bentpipe.studies.page import plain
 from bentpipe.studies.study import Key, StudyPlan
@@ -23,7 +23,7 @@ from bentpipe.studies.text import Block, Items, Text
 Reason = tuple[str, list[Block]]
 
 #: Verdicts from worst to best.
-RANK = {Verdict.REFERENCE: 0, Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
+RANK = {Verdict.REFERENCE: 0} | {verdict: rank for rank, verdict in enumerate(reversed(COUNTED))}
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,14 @@ class Sentence:
 
 
 def evaluate(claims: Sequence[Sentence], runs: pl.DataFrame) -> list[Claim]:
-    """The claims for one set of runs; those about runs that are not there are left out."""
-    return [
+    """The claims for one set of runs, judged together; those about runs that are not there are left out."""
+    found = [
         Claim(s.id, s.title, s.statement, s.checks(runs), reference=s.reference)
         for s in claims
         if s.about is None or s.about.rows(runs).height
     ]
+    corrected(found)
+    return found
 
 
 @dataclass(frozen=True)
@@ -92,19 +94,15 @@ class Sensitivity:
         return {name: claim for name, claim in found.items() if base is None or claim.covers(base)}
 
     def compared(self, claim: Claim) -> dict[str, int]:
-        """Change of the score against ``claim``, better (> 0) or worse (< 0), by variant that touches it."""
-        return {name: RANK[c.verdict] - RANK[claim.verdict] for name, c in self.under(claim.id).items()}
+        """By variant that touches it: does ``claim`` surely fare better (1), worse (-1), or neither (0)?"""
+        best, worst = (RANK[verdict] for verdict in claim.possible)
+        under = {name: c.possible for name, c in self.under(claim.id).items()}
+        return {name: (RANK[low] > best) - (RANK[high] < worst) for name, (high, low) in under.items()}
 
     def listed(self, claim_id: str, names: Iterable[str]) -> list[str]:
         """The changes of some variants, each with a claim's verdict under it: ``"no ACKs (same order)"``."""
         under = self.under(claim_id)
-        return [f"{self.choices[name]} ({said(under[name])})" for name in names]
-
-    def few_seeds(self, variant: str, claim_id: str) -> bool:
-        """Whether a claim's verdict differs from the base's only because an interval is wide."""
-        pair = [self.claim(name, claim_id) for name in (BASE, variant)]
-        worse, better = sorted((c for c in pair if c is not None), key=lambda c: RANK[c.verdict])
-        return RANK[worse.verdict] < RANK[better.verdict] <= RANK[worse.with_seeds]
+        return [f"{self.choices[name]} ({under[name].verdict})" for name in names]
 
     def frame(self) -> pl.DataFrame:
         """One row per variant, claim and check."""
@@ -119,8 +117,8 @@ class Sensitivity:
                     "mean": check.measured.centre,
                     "low": check.measured.low,
                     "high": check.measured.high,
-                    "holds": check.holds,
-                    "few_seeds": self.few_seeds(name, claim.id),
+                    "seeds": check.measured.n,
+                    "outcome": check.outcome,
                     "choice": self.choices.get(name, "as in the set-up (base)"),
                 }
                 for name, found in {BASE: self.base, **self.variants}.items()
@@ -130,15 +128,11 @@ class Sensitivity:
         )
 
 
-def said(claim: Claim) -> str:
-    """A claim's verdict, and whether it is due to too few seeds: ``"same order, too few seeds"``."""
-    return f"{claim.verdict}, too few seeds" if claim.few_seeds else str(claim.verdict)
-
-
 def judged(runs: pl.DataFrame, variant: str, design: Design[Any, Any], plan: StudyPlan) -> pl.DataFrame:
     """The runs that judge a variant: base runs, but its own where keys are equal, and `Design.always`."""
     base, mine = (runs.filter(runs["variant"] == name) for name in (BASE, variant))
-    keys = list(design.identity) or [key for key in plan.cases[0].keys if key != "variant"]
+    # A choice may have fewer seeds than the base.
+    keys = [key for key in design.identity or plan.cases[0].keys if key not in ("variant", "seed")]
     always = runs.filter(runs["variant"].is_in(list(design.always)))
     return pl.concat([mine, base.join(mine, on=keys, how="anti"), always])
 

@@ -12,8 +12,9 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet, Tone
 from bentpipe.stats import Interval
-from bentpipe.studies.claim import COUNTED, RULE, TRIED, Claim, Verdict
-from bentpipe.studies.study import Outcome, Report, Section, Study, StudyPlan, Tally
+from bentpipe.studies import chance
+from bentpipe.studies.claim import COUNTED, RULE, TRIED, Claim, Tally, Verdict
+from bentpipe.studies.study import Outcome, Report, Section, Study, StudyPlan
 from bentpipe.studies.text import Block, Items, sentences
 from bentpipe.units import exponent
 from bentpipe.web.link import links
@@ -22,12 +23,16 @@ from bentpipe.web.link import links
 TONE: Mapping[str, Tone] = {
     str(Verdict.REPRODUCED): "good",
     str(Verdict.SAME_ORDER): "partly",
+    str(Verdict.UNDECIDED): "plain",
     str(Verdict.NOT_REPRODUCED): "bad",
     str(Verdict.REFERENCE): "plain",
 }
 
 #: The heads of a table of claims.
-CLAIMS = ("Claim", "Headline quantity", "Paper", "Measured [95\u00a0% interval]", "Verdict", "Note")
+CLAIMS = (
+    *("Claim", "Headline quantity", "Paper", "Measured [95\u00a0% interval]", "Verdict"),
+    *("Probability, in full runs", "Note"),
+)
 
 
 def plain(value: float) -> str:
@@ -86,19 +91,23 @@ class Row:
     paper: str
     measured: str
     verdict: str
+    probability: str
     note: str
 
     def cells(self, page: str = "") -> list[Prose]:
         """The columns `CLAIMS`, with a link to the claim on a page of its study."""
         place: Prose = [Hyperlink(self.id, f"{page}#claim-{self.id}"), f" {self.title}"]
         verdict = Badge(self.verdict, TONE[self.verdict])
-        return [place, self.what, self.paper, self.measured, verdict, self.note]
+        return [place, self.what, self.paper, self.measured, verdict, self.probability, self.note]
 
 
 def row(claim: Mapping[str, Any]) -> Row:
     """The line of a claim as ``claims.json`` has it: its headline, its verdict and its note."""
     head = claim["checks"][claim["headline"]]
-    return Row(claim["id"], claim["title"], head["what"], *values(head), claim["verdict"], claim["note"])
+    probability = chance.shown(claim["probabilities"])
+    return Row(
+        claim["id"], claim["title"], head["what"], *values(head), claim["verdict"], probability, claim["note"]
+    )
 
 
 def values(check: Mapping[str, Any]) -> tuple[str, str]:
@@ -224,10 +233,10 @@ def _checks(page: Page, claim: Claim) -> None:
     page.section(f"{claim.id} {claim.title}", said, level=3, id=f"claim-{claim.id}", badge=verdict)
     rows: list[list[Prose]] = []
     for check in claim.checks:
-        holds: Prose = "yes" if check.holds else "no"
+        holds: Prose = check.outcome
         if check.counted and not claim.reference:
-            few = " (too few seeds)" if check.few_seeds else ""
-            holds = [Badge(str(holds), "good" if check.holds else "bad"), few]
+            tone: Tone = "plain" if check.undecided else "good" if check.holds else "bad"
+            holds = Badge(check.outcome, tone)
         else:
             holds = f"{holds} ({'' if claim.reference else f'{check.basis}, '}not counted)"
         rows.append(

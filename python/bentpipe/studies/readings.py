@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.studies.claim import Claim
+from bentpipe.studies.claim import COUNTED, Claim, Standing, Tally, Verdict
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, Design, Reading
 from bentpipe.studies.judge import Sensitivity, Sentence, evaluate, judged
-from bentpipe.studies.study import Section, Standing, StudyPlan, Tally
+from bentpipe.studies.study import Section, StudyPlan
 from bentpipe.studies.text import Table
 
 if TYPE_CHECKING:
@@ -96,8 +96,9 @@ def section(found: Readings) -> Section | None:
     base, *_ = found.of
     said = (
         "Each row is the whole paper read in one way: the base with the changes of several choices at once, "
-        "over all seeds of the base. A choice is free if neither the paper, nor its numbers, nor the "
-        "simulator that it names gives it; such choices are counted beside those of the base."
+        "over all seeds of the base. A choice is free if neither the paper, "
+        "nor its numbers, nor the simulator that it names gives it; such choices are counted beside those of "
+        "the base."
     )
     if found.free is not None:
         said += f" The base has {found.free} (table of the set-up)."
@@ -107,6 +108,31 @@ def section(found: Readings) -> Section | None:
     ]
     table = Table(["Reading", "Choices (evidence)", "Free choices", "Checks that hold", *ids], rows)
     return Section("The paper read as a whole", [said, *never_given(found.never)], [table])
+
+
+def candidates(claim: Claim, found: Readings, under: Sensitivity, design: Design[Any, Any]) -> list[str]:
+    """The choices and readings that may suit a claim better than the base: the best, and the best if lucky.
+
+    The first is the best by its verdict, the share of its checks that hold, and its free choices. The second
+    is so if all that is undecided held: a single choice has fewer seeds. None if the base reproduces it.
+    """
+    if claim.verdict in (Verdict.REPRODUCED, Verdict.REFERENCE):
+        return []
+    single = {name: (design.free([name]), of) for name, of in under.under(claim.id).items()}
+    whole = {of.name: (of.free, one) for of in found.of[1:] for one in of.claims if one.id == claim.id}
+    tried = {BASE: (0, claim), **whole, **single}
+
+    def rank(name: str) -> tuple[int, float, int]:
+        free, of = tried[name]
+        return COUNTED.index(of.verdict), -of.held / len(of.counted), free
+
+    def lucky(name: str) -> tuple[int, float, int]:
+        free, of = tried[name]
+        some = sum(check.holds or check.undecided for check in of.counted)
+        return COUNTED.index(of.possible[0]), -some / len(of.counted), free
+
+    best = [min(tried, key=rank), min(tried, key=lucky)]
+    return [name for name in dict.fromkeys(best) if name != BASE]
 
 
 def choice(of: Sequence[str]) -> str:

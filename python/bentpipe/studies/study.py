@@ -15,7 +15,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.studies.claim import Claim, Verdict
 from bentpipe.sweeps.case import Case, Key
 
 __all__ = ["Case", "Key"]
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as MplFigure
 
+    from bentpipe.studies.claim import Claim
     from bentpipe.studies.places import Place
     from bentpipe.studies.text import Block, Table, Text
 
@@ -50,46 +50,6 @@ class Outcome:
     #: Processor time of all runs, s.
     cpu_s: float
     warnings: list[str]
-
-
-@dataclass(frozen=True)
-class Tally:
-    """A table cell: number of a claim's checks that hold, in the colour and with the mark of its verdict."""
-
-    claim: Claim
-
-    def __str__(self) -> str:
-        mark = {Verdict.REPRODUCED: "✓", Verdict.SAME_ORDER: "~", Verdict.NOT_REPRODUCED: "✗"}
-        if self.claim.reference:
-            return "-"
-        return f"{mark[self.claim.verdict]} {self.claim.held}/{len(self.claim.counted)}"
-
-
-class Standing:
-    """The checks of some claims, counted together."""
-
-    claims: Sequence[Claim]
-    #: The number of free choices under which they were judged.
-    free: int
-
-    @property
-    def held(self) -> int:
-        """Checks that hold, of all claims."""
-        return sum(claim.held for claim in self.claims)
-
-    @property
-    def checks(self) -> int:
-        """Checks that count, of all claims."""
-        return sum(len(claim.counted) for claim in self.claims)
-
-    def cells(self) -> list[str | Tally]:
-        """The free choices, the checks that hold, and the tally of each claim, as cells of a table."""
-        return [str(self.free), f"{self.held} / {self.checks}", *map(Tally, self.claims)]
-
-    def counts(self) -> dict[str, Any]:
-        """The same as plain values for JSON."""
-        claims = {c.id: {"verdict": str(c.verdict), "tally": str(Tally(c))} for c in self.claims}
-        return {"free": self.free, "held": self.held, "checks": self.checks, "claims": claims}
 
 
 @dataclass

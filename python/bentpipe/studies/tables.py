@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from bentpipe.studies.claim import Claim, interval
+from bentpipe.studies.claim import Claim, Tally, interval
 from bentpipe.studies.design import BASE, Origin
 from bentpipe.studies.judge import Findings
 from bentpipe.studies.page import plain, plus_minus
-from bentpipe.studies.study import Section, Tally
+from bentpipe.studies.study import Section
 from bentpipe.studies.text import Block, Table
 
 #: The first words of the caption of the table of verdicts.
-MARKS = "Checks that hold, by claim: ✓ reproduced, ~ same order, ✗ not reproduced"
+MARKS = "Checks that hold, by claim: ✓ reproduced, ~ same order, ? undecided, ✗ not reproduced"
 #: The head of the first column of tables by `means`.
 MEAN = "Mean ± half of the 95 % interval"
 
@@ -26,8 +26,7 @@ def means(groups: Mapping[str, Iterable[float]], times: float = 1.0) -> list[str
 
 def decided(found: Findings) -> list[str]:
     """The claims whose verdict some choice changes, over the seeds that all choices have."""
-    steps = [_steps(found, name) for name in found.sensitivity.variants]
-    changed = {claim_id for of in steps for claim_id, few in of.items() if not few}
+    changed = {claim_id for name in found.sensitivity.variants for claim_id in _changes(found, name)}
     return [claim.id for claim in found.sensitivity.base if claim.id in changed]
 
 
@@ -119,9 +118,17 @@ def choices_section(
     for name in (BASE, *(n for n, claims in under.variants.items() if claims)):
         claims = [under.claim(name, claim_id) for claim_id in ids]
         last = "-" if name == BASE else ", ".join(_changes(found, name)) or "none"
-        verdicts.append([_row_head(found, name), *(Tally(c) if c else "-" for c in claims), last])
+        seeds = _seeds(of for of in claims if of)
+        verdicts.append([_row_head(found, name), seeds, *(Tally(c) if c else "-" for c in claims), last])
     second = [_numbers(found, numbers)] if numbers else []
-    return Section(title, [text], [Table(["Choice", *ids, changes], verdicts, MARKS + untouched), *second])
+    head = ["Choice", "Seeds", *ids, changes]
+    return Section(title, [text], [Table(head, verdicts, MARKS + untouched), *second])
+
+
+def _seeds(claims: Iterable[Claim]) -> str:
+    """The seeds under the checks of some claims: ``"4"``, ``"2 to 3"``."""
+    seeds = sorted({check.measured.n for claim in claims for check in claim.checks})
+    return f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else "".join(map(str, seeds))
 
 
 def _numbers(found: Findings, of: Numbers) -> Table:
@@ -154,13 +161,6 @@ def _open(found: Findings, claims: Iterable[Claim]) -> list[Claim]:
 
 
 def _changes(found: Findings, variant: str) -> list[str]:
-    """The claims whose verdict a choice changes, with a word where the seeds do not suffice to say so."""
-    steps = _steps(found, variant).items()
-    return [f"{claim_id} (too few seeds)" if few else claim_id for claim_id, few in steps]
-
-
-def _steps(found: Findings, variant: str) -> dict[str, bool]:
-    """The claims whose verdict differs, and whether only because an interval is wide."""
+    """The claims whose verdict a choice changes, whatever is undecided."""
     under = found.sensitivity
-    compared = {c.id: under.compared(c).get(variant) for c in _open(found, under.base)}
-    return {claim_id: under.few_seeds(variant, claim_id) for claim_id, step in compared.items() if step}
+    return [c.id for c in _open(found, under.base) if under.compared(c).get(variant)]

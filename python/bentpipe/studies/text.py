@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bentpipe.studies.study import Tally
+    from bentpipe.studies.claim import Tally
 
 
 @dataclass

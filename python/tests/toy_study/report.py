@@ -25,8 +25,7 @@ def build(plan, outcome):
             "choice": ["base", "half the <rate>"],
             "verdict": [str(found.verdict), "reproduced"],
             "check": ["rate", "rate"],
-            "holds": [False, True],
-            "few_seeds": [False, False],
+            "outcome": ["no", "yes"],
         }
     )
     figure = Figure("figure-1", "Figure 1.", "A caption.", "A <line>", fig, outcome.traces)

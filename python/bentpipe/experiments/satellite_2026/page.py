@@ -71,10 +71,9 @@ def _checks(claim: Claim) -> str:
         got = check.measured
         unit = f" {check.unit}" if check.unit else ""
         paper = check.paper if isinstance(check.paper, str) else f"{check.paper:g}{unit}"
-        holds = "yes" if check.holds else "too few seeds" if check.few_seeds else "no"
         counted = "" if check.counted else " (not counted)"
         ours = f"{got.centre:.3g} ± {got.half_width:.2g}{unit}"
-        rows.append([check.what, paper, ours, holds + counted])
+        rows.append([check.what, paper, ours, check.outcome + counted])
     return markdown(texts(["check", "published", "measured", "holds"]), rows)
 
 

@@ -302,13 +302,18 @@ def _check_a10(_: pl.DataFrame) -> list[Check]:
     rtt = np.array(FIT_RTTS_S)
     solved = np.asarray(analysis.alpha(rtt))
     epochs = np.asarray(analysis.epoch_seconds(solved, rtt)).tolist()
-    constant = [float(analysis.epoch_seconds(ALPHA_REF, RTT_REF_S, beta)) for beta in (0.4586, 0.46)]
+    constant = {beta: float(analysis.epoch_seconds(ALPHA_REF, RTT_REF_S, beta)) for beta in (0.4586, 0.46)}
     reference = [float(f(RTT_REF_S)) for f in (analysis.alpha, analysis.alpha_fit)]
     error = np.abs(analysis.fit_error(rtt)).tolist()
     rule = f"at most {FIT_WITHIN:g} at each of {len(error)} RTTs"
     fit = "relative error of the fit, mean over 25 to 600 ms"
     return [
-        number("constant of eq 11 from eq 8 to 10", constant, EPOCH_S, unit="s", within=DIGITS),
+        *(
+            number(
+                f"constant of eq 11 from eq 8 to 10, beta {beta}", [of] * 2, EPOCH_S, unit="s", within=DIGITS
+            )
+            for beta, of in constant.items()
+        ),
         number("alpha at 75 ms, solved and fitted", reference, ALPHA_REF, within=DIGITS),
         number("N(alpha) RTT over 25 to 600 ms, solved", epochs, EPOCH_S, unit="s", within=SAME_EPOCH_S),
         Check(fit, "trend", rule, interval(error), "", max(error) <= FIT_WITHIN, rule),

@@ -31,12 +31,12 @@ from bentpipe.papers.a_liad.setup import (
 )
 from bentpipe.studies import draw
 from bentpipe.studies.assembly import Assembly, Explanation
-from bentpipe.studies.claim import interval
+from bentpipe.studies.claim import Tally, interval
 from bentpipe.studies.design import where
 from bentpipe.studies.judge import Findings
 from bentpipe.studies.page import plain, plus_minus
 from bentpipe.studies.places import Place, PlaceKind
-from bentpipe.studies.study import Figure, Section, Tally
+from bentpipe.studies.study import Figure, Section
 from bentpipe.studies.tables import MARKS, Number, Numbers, choices_section, decision, set_up
 from bentpipe.studies.text import Table
 from bentpipe.studies.words import Words
@@ -403,6 +403,7 @@ PLACES = (
         ("A9",), where(experiment="friend")),
     Place("alpha", "equation 11: alpha over the RTT, solved and fitted", alpha, ("A10",), kind=PlaceKind.OWN),
 )  # fmt: skip
+
 
 build = Assembly(
     DESIGN,

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.stats import jain
 from bentpipe.studies import design
-from bentpipe.studies.claim import Tolerance
 from bentpipe.studies.design import (
     Choices,
     Design,
@@ -30,6 +29,7 @@ from bentpipe.studies.design import (
     where,
 )
 from bentpipe.studies.study import Case, Measures
+from bentpipe.studies.tolerance import Tolerance
 
 if TYPE_CHECKING:
     import polars as pl

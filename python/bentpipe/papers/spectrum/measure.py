@@ -11,8 +11,8 @@ import numpy as np
 
 from bentpipe.analysis import traces
 from bentpipe.papers.spectrum import scenarios
-from bentpipe.studies.claim import Tolerance
 from bentpipe.studies.study import Case, Measures
+from bentpipe.studies.tolerance import Tolerance
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,7 +12,6 @@ import numpy as np
 
 from bentpipe.stats import jain
 from bentpipe.studies import design
-from bentpipe.studies.claim import Tolerance
 from bentpipe.studies.design import (
     Choices,
     Design,
@@ -25,6 +24,7 @@ from bentpipe.studies.design import (
     where,
 )
 from bentpipe.studies.study import Case, Measures
+from bentpipe.studies.tolerance import Tolerance
 
 if TYPE_CHECKING:
     import polars as pl

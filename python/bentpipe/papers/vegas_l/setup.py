@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe.stats import jain
 from bentpipe.studies import design
-from bentpipe.studies.claim import Tolerance
 from bentpipe.studies.design import Choices, Design, Keys, Origin, Reading, Replication, Variant
 from bentpipe.studies.study import Case, Measures
+from bentpipe.studies.tolerance import Tolerance
 
 if TYPE_CHECKING:
     import polars as pl
