@@ -149,7 +149,7 @@ class Variant(Generic[S]):
 class Reading:
     """A joint reading of a paper: the base with the changes of some variants, each where it touches a run.
 
-    It is run with all seeds of the base and judged by all claims.
+    It is run with all seeds of the base, unless it has a limit of its own, and judged by all claims.
     """
 
     name: str
@@ -161,6 +161,8 @@ class Reading:
     touches: Callable[[Keys], bool] | None = None
     #: Whether it is also run in quick mode.
     quick: bool = False
+    #: The most seeds of a study; those of the base if None.
+    seeds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -271,7 +273,9 @@ class Design(Generic[S, Z]):
             for case in self._cases(variant, seeds, size)
         ]
         for reading in readings:
-            cases += self.cases(self.read(reading), size)
+            cases += self.cases(
+                self.read(reading), size if reading.seeds is None else size.bounded(reading.seeds)
+            )
         numbers = {k: v for k, v in asdict(size).items() if isinstance(v, int | float)}
         return StudyPlan(mode, cases, {**numbers, "note": self.note.format(size=size)})
 

@@ -96,7 +96,7 @@ def section(found: Readings) -> Section | None:
     base, *_ = found.of
     said = (
         "Each row is the whole paper read in one way: the base with the changes of several choices at once, "
-        "over all seeds of the base. A choice is free if neither the paper, "
+        "over all seeds of the base where it does not say how many. A choice is free if neither the paper, "
         "nor its numbers, nor the simulator that it names gives it; such choices are counted beside those of "
         "the base."
     )
@@ -152,7 +152,8 @@ def never_given(never: Mapping[str, Sequence[str]]) -> list[str]:
 def _titled(reading: Reading) -> str:
     """The title of a reading, with its name in front unless it begins so: ``"as printed: one hop"``."""
     name = reading.name.replace("-", " ")
-    return reading.title if reading.title.lower().startswith(name) else f"{name}: {reading.title}"
+    title = reading.title if reading.title.lower().startswith(name) else f"{name}: {reading.title}"
+    return title if reading.seeds is None else f"{title} ({reading.seeds} seeds at most)"
 
 
 def _tried(
