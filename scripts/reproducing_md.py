@@ -2,7 +2,8 @@
 
 OUT is the folder that `bentpipe study run all --full --out OUT` wrote. Every number, verdict and reason of
 the page comes from there, and from the files of `bentpipe study fit NAME --keep docs/fits`. Each paper has a
-page of its own, with its figures, its claims check by check, and the readings that were tried.
+page of its own, with its figures, its claims check by check, and the readings that were tried. Without --to
+the runs that ship are written, too (`bentpipe.studies.stored`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import md
 import polars as pl
 
 from bentpipe import studies
-from bentpipe.studies import show
+from bentpipe.studies import show, stored
 from bentpipe.studies.assembly import WORDS as FIGURES
 from bentpipe.studies.claim import COUNTED, FAILING, RULE, TOLERANCES, TRIED, Tolerance, Verdict
 from bentpipe.studies.combinations import assembly
@@ -409,6 +410,9 @@ def main() -> int:
         print(f"{given.out}: {wrong}", file=sys.stderr)
         return 1
     given.to.write_text(text, encoding="utf-8")
+    if given.to == PAGE:
+        for name in studies.available():
+            stored.write(studies.get(name), given.out / name)
     return 0
 
 

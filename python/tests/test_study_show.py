@@ -4,6 +4,7 @@ import ast
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import bentpipe.papers
 from bentpipe import ScenarioError, studies
 from bentpipe.cli.application import application
 from bentpipe.plot import sized
-from bentpipe.studies import claim, show
+from bentpipe.studies import claim, show, stored
 from bentpipe.studies.combinations import assembly
 from bentpipe.studies.places import Place, PlaceKind, find
 
@@ -73,7 +74,9 @@ def test_a_place_is_drawn_or_says_why_not():
 def test_one_figure_from_nothing_in_all_formats(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = [f"five{ending}" for ending in show.ENDINGS]
-    found = ask("a-liad", "--figure", 5, "--workers", 2, *(word for name in names for word in ("-o", name)))
+    found = ask(
+        "a-liad", "--figure", 5, "--fresh", "--workers", 2, *(word for name in names for word in ("-o", name))
+    )
     assert found.exit_code == 0, found.output
     assert "3 seeds" in " ".join(found.output.split()) and "seeds 1 to 3" in found.output
     assert (tmp_path / "five.png").read_bytes().startswith(b"\x89PNG")
@@ -82,6 +85,36 @@ def test_one_figure_from_nothing_in_all_formats(tmp_path, monkeypatch):
     rows = list(csv.DictReader((tmp_path / "five.csv").read_text().splitlines()))
     (liad,) = [row for row in rows if row["cc"] == "a-liad" and row["until_s"] == "30"]
     assert 70 < float(liad["mean"]) < 90 and liad["seeds"] == "3"
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_the_runs_of_every_figure_and_table_ship(name, monkeypatch):
+    """Of the scenarios of today; `make reproducing` writes them again."""
+    study = studies.get(name)
+    plan = stored.plan_of(study)
+    monkeypatch.setattr(stored, "plan_of", lambda _: plan)
+    for place in study.places():
+        if place.given and place.needs is not None:
+            there = stored.read(study, place)
+            assert there is not None, f"{name}, {place.title}: make reproducing"
+            assert there.runs.height == len([case for case in plan.cases if place.uses(case.keys)])
+    assert sum(file.stat().st_size for file in stored.FOLDER.iterdir()) < 3_000_000
+
+
+def test_a_figure_is_drawn_from_the_runs_that_ship_and_changed_scenarios_are_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = ask("vegas-l", "--figure", 5, "-o", "five.csv")
+    assert found.exit_code == 0, found.output
+    assert "From stored runs of bentpipe" in found.output and "seeds 1 to 24" in found.output
+    assert {row["seeds"] for row in csv.DictReader(Path("five.csv").read_text().splitlines())} == {"24"}
+    study = studies.get("vegas-l")
+    (place,) = (of for of in study.places() if of.name == "figure-5")
+    longer = replace(assembly(study).design.base, buffer_packets=51)
+    changed = replace(
+        assembly(study), design=replace(assembly(study).design, base=longer, variants=(), readings=())
+    )
+    monkeypatch.setattr(stored, "assembly", lambda _: changed)
+    assert stored.read(study, place) is None
 
 
 def test_the_checks_of_its_claims_come_with_it(tmp_path, monkeypatch):

@@ -156,6 +156,8 @@ class Assembly:
     sections: Callable[[Findings], list[Section]]
     #: The runs over which base and variants can be compared, of all that have the seeds of the variants.
     comparable: Callable[[pl.DataFrame], pl.DataFrame] = pl.DataFrame.clone
+    #: The part of the kept traces that figures show.
+    drawn: Callable[[pl.DataFrame], pl.DataFrame] = pl.DataFrame.clear
     #: The numbers of ours that decide its checks.
     limits: Sequence[Tolerance] = ()
     #: Names of one or two figures that represent the study beside others.

@@ -156,18 +156,21 @@ def study_show(
         ),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="All seeds, as published; without it few, under a minute.")
+        bool, typer.Option("--full", help="With --fresh: all seeds, as published; without it few.")
     ] = False,
     run: Annotated[
         Path | None, option("DIR", "A finished run to take it from. Default: out/studies.", "--from")
     ] = None,
     size: Size = "paper",
     workers: Workers = 0,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Run what it needs, though its runs ship with Bentpipe.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """List the figures and tables of a paper, or give one of them beside what the paper prints.
 
-    It is taken from a finished run if there is one, else from just the runs that it needs.
+    It is taken from a finished run if there is one, else from the runs that ship with Bentpipe.
     """
     from bentpipe import _core, studies
     from bentpipe.cli.tables import show_places, show_shown
@@ -182,7 +185,7 @@ def study_show(
         raise _core.ScenarioError("--figure and --table exclude each other")
     study, number = studies.get(paper), figure if table is None else table
     if number is None:
-        if out or full or run or size != "paper":
+        if out or full or run or fresh or size != "paper":
             raise _core.ScenarioError("name a figure or a table: --figure N or --table N")
         return terminal.give(
             lambda: {"places": [place.as_dict() for place in study.places()]},
@@ -200,6 +203,7 @@ def study_show(
                 "full" if full else None,
                 run or show.FINISHED,
                 workers=workers,
+                fresh=fresh,
                 progress=bar,
             )
         files = [shown.write(path) for path in out or [Path(f"{paper}-{shown.place.name}.png")]]

@@ -82,8 +82,11 @@ class Place:
 
     def uses(self, keys: Mapping[str, Any]) -> bool:
         """Whether it needs the run with these keys."""
-        named = any(fnmatchcase(keys["variant"], pattern) for pattern in self.variants)
-        return self.needs is not None and named and self.needs(keys)
+        return self.needs is not None and self.shows_variant(keys["variant"]) and self.needs(keys)
+
+    def shows_variant(self, name: str) -> bool:
+        """Whether it needs runs of a variant."""
+        return any(fnmatchcase(name, pattern) for pattern in self.variants)
 
     def checks(self, claims: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """The checks that are about it and count, of claims as ``claims.json`` has them."""

@@ -1,4 +1,4 @@
-"""One figure or table of one paper: from a finished run if there is one, else from the runs that it needs."""
+"""One figure or table of one paper: from a finished run if there is one, else from those that ship."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import polars as pl
 
 from bentpipe import _core
 from bentpipe.plot import looks
+from bentpipe.studies import stored
 from bentpipe.studies.assembly import WORDS
 from bentpipe.studies.combinations import assembly
 from bentpipe.studies.design import BASE, Design
@@ -103,6 +104,7 @@ def show(
     finished: Path = FINISHED,
     *,
     workers: int = 0,
+    fresh: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Shown:
     """A figure or table of a paper.
@@ -111,11 +113,13 @@ def show(
         study: of the paper.
         kinds: the kinds that it may be.
         number: as the paper counts it, or the name of one of our own figures.
-        mode: how many seeds, ``"quick"`` or ``"full"``; None: a finished run as it is, else quick.
+        mode: how many seeds, ``"quick"`` or ``"full"``; None: a finished run as it is, else the runs that
+            ship, which have all seeds.
         finished: the folder to which `bentpipe study run` wrote; the figure of a finished run is used if it
             is there. At another size than that of a paper (`bentpipe.plot.sized`) it is drawn again from the
             kept runs.
         workers: processes; 0: one per processor.
+        fresh: run what it needs, quick unless `mode` says otherwise.
         progress: called with the number of runs done and the total.
 
     Raises:
@@ -128,9 +132,14 @@ def show(
         raise _core.ScenarioError(f"{study.name} has {wrong}") from None
     if not place.given:
         raise _core.ScenarioError(f"{study.name}, {place.title}: nothing is drawn; {place.why}")
-    for folder in (finished / study.name, finished):
+    for folder in () if fresh else (finished / study.name, finished):
         if (kept := _kept(study, place, mode, folder)) is not None:
             return kept
+    ships = place.needs is not None and not fresh and mode != "quick"
+    there = stored.read(study, place) if ships else None
+    if there is not None:
+        source = f"From stored runs of bentpipe {there.version}: {_ran(there.runs)}; --fresh runs again."
+        return _given(study, place, there.plan, there.runs, there.traces, source)
     return _made(study, place, mode or "quick", workers, progress)
 
 
@@ -179,15 +188,27 @@ def _made(
     plan = study.plan(mode) if mode == "full" else few(assembly(study).design)
     cases = [case for case in plan.cases if place.uses(case.keys)]
     outcome = run_some(study, cases, workers, progress)
-    found = findings(plan, outcome.runs, outcome.traces)
+    more = "; --full runs all seeds" if mode != "full" and cases else ""
+    source = f"{_ran(outcome.runs)}{more}. bentpipe {_core.__version__}."
+    return _given(study, place, plan, outcome.runs, outcome.traces, source)
+
+
+def _ran(runs: pl.DataFrame) -> str:
+    """How many runs, and which seeds, in words."""
+    if not runs.height:
+        return "Closed forms, no runs"
+    return f"{runs.height:,} runs, seeds {runs['seed'].min()!s} to {runs['seed'].max()!s}"
+
+
+def _given(
+    study: Study, place: Place, plan: StudyPlan, runs: pl.DataFrame, traces: pl.DataFrame, source: str
+) -> Shown:
+    """It from runs in memory."""
+    found = findings(plan, runs, traces)
     # The place names the runs that its claims need; closed forms need none.
     about = [replace(s, about=None) for s in assembly(study).claims if s.id in place.claims]
-    rows = judged(outcome.runs, BASE, assembly(study).design, plan) if cases else outcome.runs
+    rows = judged(runs, BASE, assembly(study).design, plan) if runs.height else runs
     claims = [claim.as_dict() for claim in evaluate(about, rows)]
-    seeds = {case.keys["seed"] for case in cases}
-    ran = f"{len(cases)} runs, seeds {min(seeds)} to {max(seeds)}" if seeds else "Closed forms, no runs"
-    more = "; --full runs all seeds" if mode != "full" and cases else ""
-    source = f"{ran}{more}. bentpipe {_core.__version__}."
     if place.draw is None:
         return _tabled(study, place, found, source, claims)
     figure = _drawn(place, found)

@@ -405,12 +405,18 @@ PLACES = (
 )  # fmt: skip
 
 
+def drawn(traces: pl.DataFrame) -> pl.DataFrame:
+    """The part of the traces that figures 6, 7 and 11 show."""
+    return traces.filter(flow="x-1").select("experiment", "per", "cc", "seed", "flow", "t_s", "cwnd")
+
+
 build = Assembly(
     DESIGN,
     claims.CLAIMS,
     Explanation(lists_failing=True),
     PLACES,
     sections,
+    drawn=drawn,
     limits=(
         CUT,
         claims.LINEAR,

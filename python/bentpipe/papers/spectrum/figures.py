@@ -419,6 +419,30 @@ PLACES = (
         needs=where(experiment=("chain-1", "chain-2")), only="table 6", kind=PlaceKind.TABLE),
 )  # fmt: skip
 
+
+def drawn(traces: pl.DataFrame) -> pl.DataFrame:
+    """The part of the traces that figures 8 to 22 show."""
+    size, t, flow, of = setup.DESIGN.sizes["full"], pl.col("t_s"), pl.col("flow"), pl.col("experiment")
+    slow = pl.col("mbps") < scenarios.FAST_MBPS
+    end = pl.when(slow).then(size.share_s).otherwise(size.share_fast_s)
+    after_step, after_switch = t - size.step_at_s, t - size.switch_s
+    parts = [
+        traces.filter(of == "share", t >= end - LAST_S),
+        traces.filter(of == "smooth", flow.is_in(["x-1", "tcp-1"]), t > size.smooth_s - STRETCH_S - 1),
+        traces.filter(of.is_in(list(scenarios.STEPS)), flow == "x-1", after_step.is_between(-20, 40)),
+        _first(traces.filter(of == "square", flow == "x", t.is_between(80, 200)), t / 0.1),
+        _first(traces.filter(of.is_in(list(scenarios.CHAINS)), after_switch >= -20), after_switch / 0.3),
+    ]
+    keys = ("experiment", "cc", "queue", "mbps", "n", "seed", "flow")
+    return pl.concat(parts).select(*keys, "t_s", "cwnd", "delivered_bytes")
+
+
+def _first(traces: pl.DataFrame, step: pl.Expr) -> pl.DataFrame:
+    """The first row of each step of a flow, as `_thinned` takes."""
+    by = traces.sort("t_s").with_columns(step=step.floor())
+    return by.group_by("experiment", "cc", "flow", "step", maintain_order=True).first().select(traces.columns)
+
+
 build = Assembly(
     setup.DESIGN,
     CLAIMS,
@@ -426,6 +450,7 @@ build = Assembly(
     PLACES,
     sections,
     comparable,
+    drawn=drawn,
     limits=(
         measure.WITHIN,
         closed_forms.WITHIN,

@@ -303,12 +303,20 @@ PLACES = (
         kind=PlaceKind.TABLE),
 )  # fmt: skip
 
+
+def drawn(traces: pl.DataFrame) -> pl.DataFrame:
+    """The part of the traces that figures 2, 4, 7 and 8 show."""
+    end = pl.when(part="startup").then(STARTUP_END).otherwise(OUTAGE_END)
+    return traces.filter(pl.col("t_s") <= end).select("part", "cc", "seed", "t_s", "cwnd", "delivered_bytes")
+
+
 build = Assembly(
     DESIGN,
     claims.CLAIMS,
     Explanation(lists_failing=True, fares=fares_both_ways),
     PLACES,
     sections,
+    drawn=drawn,
     limits=(
         BACK,
         claims.RESTART_WITHIN_S,

@@ -292,12 +292,19 @@ PLACES = (
     Place("6", "fairness at two packet error rates", fairness, ("V3", "V6"), Where()),
 )  # fmt: skip
 
+
+def drawn(traces: pl.DataFrame) -> pl.DataFrame:
+    """The part of the traces that figure 4 shows."""
+    return traces.filter(flow="x").select("per", "cc", "seed", "flow", "t_s", "cwnd")
+
+
 build = Assembly(
     DESIGN,
     claims.CLAIMS,
     Explanation(clause_if_failing=True, counts_choices=True),
     PLACES,
     sections,
+    drawn=drawn,
     limits=(setup.CUT, claims.MUCH_SMALLER),
     previews=("figure-4",),
 )
