@@ -7,6 +7,8 @@ from toy_study import CHOICES
 from bentpipe import ScenarioError, studies
 from bentpipe.studies import chance, probability
 from bentpipe.studies.claim import Claim, above
+from bentpipe.studies.combinations import assembly
+from bentpipe.studies.design import BASE
 
 
 def test_sets_have_as_many_seeds_as_the_study_and_stay_paired():
@@ -70,3 +72,16 @@ def test_the_file_keeps_other_papers_and_is_taken_only_for_the_same_checks(tmp_p
     assert chance.shown(chance.known("one", claim)) == "-"
     two = Claim("X1", "t", "s", [*claim.checks, *claim.checks])
     assert chance.known("two", two) == []
+
+
+def test_every_claim_of_a_paper_in_the_file_has_its_probabilities():
+    """And what suits it best is a choice or a reading of today: else `make probabilities`."""
+    for name in dict.fromkeys(of.study for of in chance.shipped()):
+        built = assembly(studies.get(name))
+        mine = [of for of in chance.shipped() if of.study == name]
+        assert {of.claim for of in mine if of.reading == BASE} == {
+            s.id for s in built.claims if not s.reference
+        }
+        names = {of.name for of in (*built.design.variants, *built.design.only_joint, *built.design.readings)}
+        assert {of.reading for of in mine} <= {BASE, *names}
+        assert all(of.sets >= 20 and 0 <= of.reproduced <= of.sets for of in mine)

@@ -199,7 +199,7 @@ def draws(runs: pl.DataFrame, keys: Iterable[str], sets: int = SETS) -> Iterator
         keys: the columns of the keys of a run.
         sets: their number.
     """
-    same = [key for key in keys if key not in ("variant", "seed")]
+    same = [key for key in keys if key != "seed"]
     own = (pl.col("seed") <= OTHER_SEEDS).sum().over(same).alias("_own")
     pool = pl.col("seed").rank("dense").over(same).cast(pl.Int64).alias("_place")
     numbered = runs.with_columns(own, pool, pl.len().over(same).alias("_all"))
@@ -219,7 +219,7 @@ def _best(study: Study, found: Sequence[Chance]) -> Iterator[Chance]:
     """Of each claim that of the base, and the best of the others if it is better."""
 
     def rank(of: Chance) -> tuple[int, int, int, int]:
-        return -of.reproduced, COUNTED.index(Verdict(of.verdict)), -of.held, of.free
+        return -of.reproduced, -of.held, COUNTED.index(Verdict(of.verdict)), of.free
 
     mine = [of for of in found if of.study == study.name]
     for base in (of for of in mine if of.reading == BASE):

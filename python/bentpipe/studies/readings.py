@@ -113,8 +113,9 @@ def section(found: Readings) -> Section | None:
 def candidates(claim: Claim, found: Readings, under: Sensitivity, design: Design[Any, Any]) -> list[str]:
     """The choices and readings that may suit a claim better than the base: the best, and the best if lucky.
 
-    The first is the best by its verdict, the share of its checks that hold, and its free choices. The second
-    is so if all that is undecided held: a single choice has fewer seeds. None if the base reproduces it.
+    The first is the best by its possible verdicts, the share of its checks that hold, and its free choices.
+    The second is so if all that is undecided held: a single choice has fewer seeds. None if the base
+    reproduces it.
     """
     if claim.verdict in (Verdict.REPRODUCED, Verdict.REFERENCE):
         return []
@@ -124,12 +125,13 @@ def candidates(claim: Claim, found: Readings, under: Sensitivity, design: Design
 
     def rank(name: str) -> tuple[int, float, int]:
         free, of = tried[name]
-        return COUNTED.index(of.verdict), -of.held / len(of.counted), free
+        return sum(map(COUNTED.index, of.possible)), -of.held / len(of.counted), free
 
-    def lucky(name: str) -> tuple[int, float, int]:
+    def lucky(name: str) -> tuple[int, float, float, int]:
         free, of = tried[name]
         some = sum(check.holds or check.undecided for check in of.counted)
-        return COUNTED.index(of.possible[0]), -some / len(of.counted), free
+        count = len(of.counted)
+        return COUNTED.index(of.possible[0]), -some / count, -of.held / count, free
 
     best = [min(tried, key=rank), min(tried, key=lucky)]
     return [name for name in dict.fromkeys(best) if name != BASE]
