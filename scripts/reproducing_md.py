@@ -329,10 +329,16 @@ def every_claim(found: list[Best], below: str) -> list[list[str]]:
                 safe(f"{one.verdict}: {one.measured}"),
                 suited(of),
                 "; ".join(map(share, of.chances)) or "-",
-                of.claim["cause"] or "",
+                of.claim["cause"] or _open(of.claim),
             ]
         )
     return rows
+
+
+def _open(claim: dict[str, Any]) -> str:
+    """What an undecided claim may be: ``"more seeds would tell: same order or not reproduced"``."""
+    undecided = claim["verdict"] == Verdict.UNDECIDED
+    return f"more seeds would tell: {' or '.join(claim['possible'])}" if undecided else ""
 
 
 def suited(of: Best) -> str:

@@ -430,6 +430,7 @@ class Claim:
             "measured": head.measured.centre,
             "ci95": [head.measured.low, head.measured.high],
             "verdict": str(self.verdict),
+            "possible": list(map(str, self.possible)),
             "cause": None if self.cause is None else str(self.cause),
             "headline": self.headline,
             "probabilities": list(self.chances),
