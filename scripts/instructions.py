@@ -37,7 +37,7 @@ TOLERANCE = 0.05
 """By how much a count may differ from that of `FILE`, up or down."""
 MOST_ABOVE_BASE = 0.08
 """By how much a count may be above that of `BASE`."""
-_LINE = "link.core.timeline={ file = \"line-1s.csv\", repeat = true }"
+_LINE = 'link.core.timeline={ file = "line-1s.csv", repeat = true }'
 SCENARIOS: dict[str, tuple[str, str, list[str]]] = {
     "a": ("bench/a", "100 s", []),
     "b100": ("bench/b100", "20 s", []),
@@ -92,8 +92,10 @@ def count(program: Path, name: str, arguments: Iterable[str]) -> tuple[float, Co
         file, duration, keys = SCENARIOS[name]
         sets = [part for key in (f"duration={duration}", *keys) for part in ("--set", key)]
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", str(program), *arguments]
+        scenario = ROOT / "scenarios" / f"{file}.toml"
         done = subprocess.run(
-            [*command, *sets, ROOT / "scenarios" / f"{file}.toml"],
+            [*command, *sets, scenario],
+            cwd=scenario.parent,  # a file that a key names is looked for here
             capture_output=True,
             text=True,
             check=False,

@@ -25,6 +25,7 @@ def build(plan, outcome):
             "choice": ["base", "half the <rate>"],
             "verdict": [str(found.verdict), "reproduced"],
             "check": ["rate", "rate"],
+            "seeds": [3, 2],
             "outcome": ["no", "yes"],
         }
     )
