@@ -35,7 +35,7 @@ pub enum Call {
     BackoffAtLoss,
     BackoffAtEcn,
     BackoffAtTimeout,
-    /// The first of [`Hint::METHODS`]; the others follow.
+    /// The first of [`Hint::METHODS`](bentpipe_cc::Hint::METHODS); the others follow.
     OnHint,
 }
 
