@@ -61,6 +61,8 @@ RECORDED = ("a", "b100", "lossy", "overtaking")
 _TRACED = ["--set", "record.flows=true"]
 VARIANTS = {"": [], "-traced": _TRACED, "-segments": [*_TRACED, "--set", "record.segments=true"]}
 """Arguments of a run, by their addition to its name."""
+RUNS = [(name, variant) for name in SCENARIOS for variant in VARIANTS if not variant or name in RECORDED]
+"""The runs that are counted: names of `SCENARIOS` and `VARIANTS`."""
 PROFILED = "b100"
 MOST_FILES = 8
 UPDATE = "make instructions UPDATE=1"
@@ -229,11 +231,10 @@ def main() -> int:
     program = build(given.features, lines=given.update)
     counts: dict[str, float] = {}
     profile: Counter[str] = Counter()
-    runs = [(name, variant) for name in SCENARIOS for variant in VARIANTS if not variant or name in RECORDED]
     # They are counts, so other load does not matter.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        counted = pool.map(lambda run: count(program, run[0], VARIANTS[run[1]]), runs)
-        for (name, variant), (each, costs) in zip(runs, counted, strict=True):
+        counted = pool.map(lambda run: count(program, run[0], VARIANTS[run[1]]), RUNS)
+        for (name, variant), (each, costs) in zip(RUNS, counted, strict=True):
             counts[name + variant] = each
             print(f"{name + variant:12} {each:8.1f} instructions per packet", flush=True)
             if name + variant == PROFILED:

@@ -546,7 +546,7 @@ def two_studies(monkeypatch):
     numbers = {"paper": 2.0, "measured": 2.1, "ci95": [2.0, 2.2]}
     check = {"what": "rate", "kind": "number", "n": 3, "unit": "", "holds": True, "counted": True, **numbers}
     claim = {"id": "A1", "title": "t", "verdict": "reproduced", "note": "n", "headline": 0, **numbers}
-    claim["checks"] = [check]
+    claim.update(checks=[check], possible=["reproduced"] * 2, probabilities=[])
 
     def run_each(places, mode, progress, *, workers, fresh, executor):
         if workers == 9:

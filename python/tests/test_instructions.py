@@ -140,7 +140,7 @@ def test_the_file_that_is_written_can_be_compared_with() -> None:
 def test_the_stored_counts_are_those_of_the_scenarios_that_the_script_runs() -> None:
     import instructions
 
-    wanted = {name + variant for name in instructions.SCENARIOS for variant in instructions.VARIANTS}
+    wanted = {name + variant for name, variant in instructions.RUNS}
     stored, base = (
         set(tomllib.loads(file.read_text(encoding="utf-8"))["per_packet"])
         for file in (instructions.FILE, instructions.BASE)
