@@ -55,12 +55,16 @@ pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<E
     let prompt = |(host, flow): (&FlowState, &FlowPlan)| {
         host.answers_at_once() && (!recorder.has_changes() || tells(flow))
     };
-    // Controllers from outside may know of each other, and rows at a change must be in order of time.
+    // Controllers from outside may know of each other. Rows at a change, of links and of segments must be in
+    // order of time.
     let from_outside =
         |flow: &FlowPlan| matches!(&*flow.source, Source::Tcp { cc: CcPlan::Supplied { .. }, .. });
     Some(Eligibility {
         prompt: network.flows.iter().zip(&plan.flows).map(prompt).collect(),
-        partitions: !recorder.has_changes() && !captured && !plan.flows.iter().any(from_outside),
+        partitions: !recorder.has_changes()
+            && !recorder.has_links()
+            && network.tap.is_none()
+            && !plan.flows.iter().any(from_outside),
         // Rows about a loss or a change of a window may need what a packet does ahead of time.
         batches: !recorder.has_changes() && network.tap.is_none(),
         unseen: !captured,

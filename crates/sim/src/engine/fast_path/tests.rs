@@ -299,9 +299,11 @@ fn partitions_are_what_lies_between_links() {
     assert_eq!(slow("\"1.2 Mbit/s\"", "\"20 ms\""), (3, 20));
     assert_eq!(slow("\"1.2 Mbit/s\"", "\"3 ms\""), (2, 30));
     assert_eq!(slow("\"0.12 Mbit/s\"", "\"20 ms\"").0, 1);
-    // Rows at a change are recorded in order of time, so there is one partition; samples end a window.
+    // Rows at a change and rows of links are recorded in order of time, so there is one partition; samples of
+    // flows end a window.
     assert_eq!(partitions(&[("record", "{ interval = \"change\" }")]).0, 1);
-    assert_eq!(partitions(&[("record", "{ interval = \"1 s\", links = true }")]), (3, 20));
+    assert_eq!(partitions(&[("record", "{ interval = \"1 s\", links = true }")]).0, 1);
+    assert_eq!(partitions(&[("record", "{ interval = \"1 s\", flows = true }")]), (3, 20));
 }
 
 /// The message about 120 s of this scenario, if a run may keep at most `most`.
