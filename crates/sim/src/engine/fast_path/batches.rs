@@ -19,7 +19,7 @@ use crate::resolve::plan::Plan;
 /// The sizes of batches.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct BatchSizes {
-    /// A route has a door if at least so many packets are expected to meet there.
+    /// The least number of packets that are expected to meet on a route with a door.
     pub(in crate::engine) least: f64,
     /// Most packets of a batch.
     pub(in crate::engine) most: usize,
