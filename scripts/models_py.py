@@ -16,7 +16,7 @@ from bentpipe.pages.markdown import rendered
 
 PACKAGE = Path(__file__).parent.parent / "python" / "bentpipe"
 MODELS, STUB = PACKAGE / "models.pyi", PACKAGE / "__init__.pyi"
-CLASSES = keys.classes(models.__name__)
+CLASSES = {name: getattr(models, name) for name in keys.described()}
 
 
 def class_text(made: type[Model]) -> str:
@@ -46,10 +46,7 @@ def stub(text: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Both files."""
-    unions = [
-        f'{name} = {" | ".join(made.__name__ for made in of)}\n"""{text}"""\n'
-        for name, (text, of) in keys.unions(CLASSES).items()
-    ]
+    unions = [f'{name} = {" | ".join(of)}\n"""{text}"""\n' for name, (text, of) in keys.unions().items()]
     classes = "\n".join([*map(class_text, CLASSES.values()), *unions])
     text = rendered(Path(__file__).with_suffix(".txt"), classes=classes)
     return {MODELS: text, STUB: stub(STUB.read_text(encoding="utf-8"))}

@@ -12,16 +12,50 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path  # noqa: F401, which the annotations of the classes name
 from typing import Any
 
-from bentpipe.document.keys import classes, unions
+from bentpipe.document import keys
+from bentpipe.document.plain import Model
 
 Steps = Sequence[Sequence[Any]]
 """Instants, and a value from each of them on: [["0 s", "20 ms"], ["15 s", "25 ms"]]."""
-_CLASSES = classes(__name__)
-globals().update(_CLASSES)
-globals().update({name: functools.reduce(operator.or_, of) for name, (_, of) in unions(_CLASSES).items()})
-KINDS = {made.kind: made for made in _CLASSES.values() if made.kind is not None}
+
+
+def __getattr__(name: str) -> Any:
+    """A class or a union of classes, made when it is first named: a run needs four of forty."""
+    if name in keys.described():
+        found: Any = keys.made(name, __name__)
+    elif name in keys.unions():
+        found = functools.reduce(operator.or_, (_named(each) for each in keys.unions()[name][1]))
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def _named(name: str) -> Any:
+    return getattr(sys.modules[__name__], name)
+
+
+class _Kinds(Mapping[str, type[Model]]):
+    """Classes by kind."""
+
+    def __init__(self) -> None:
+        self._names = {kind: name for name, (_, kind) in keys.described().items() if kind is not None}
+
+    def __getitem__(self, kind: str) -> type[Model]:
+        found: type[Model] = _named(self._names[kind])
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+KINDS = _Kinds()
 """Every class with a kind, by the kind's name in a scenario."""

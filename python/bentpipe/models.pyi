@@ -3,7 +3,7 @@
 Written by scripts/models_py.py: change the comments in crates/sim, and use `make docs`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
@@ -1039,5 +1039,5 @@ CountLaw = ParetoCount
 Traffic = Bulk | Cbr | Voice | ShortFlows | OnOff | Requests | Web | Video
 """What a flow sends."""
 
-KINDS: dict[str, type[Model]]
+KINDS: Mapping[str, type[Model]]
 """Every class with a kind, by the kind's name in a scenario."""

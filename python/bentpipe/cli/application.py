@@ -110,13 +110,13 @@ class Verbs(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The options before a verb."""
-        return _untyped(super().get_params(ctx))
+        return _readied(super().get_params(ctx))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The verb of this name."""
         found = super().get_command(ctx, cmd_name)
         for command in [found, *getattr(found, "commands", {}).values()]:
-            _untyped(command.get_params(ctx) if command is not None else [])
+            _readied(command.get_params(ctx) if command is not None else [])
         return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -143,11 +143,30 @@ class Verbs(TyperGroup):
         sys.exit(status)
 
 
-def _untyped(options: list[Any]) -> list[Any]:
-    """The options, whose help shows no type of those that take no value."""
+class _Words:
+    """Takes text as it is, and nothing for what is not given: typer would load pydantic, half of a start."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value of an option; all that is not text is read by typer."""
+        of, many = param.type_descriptor, param.multiple or param.nargs == -1
+        if value is None or value == ():
+            return () if many else value
+        if of.parameter_info.parser is None:
+            if of.annotation is str and isinstance(value, str):
+                return value
+            if of.annotation == list[str] and isinstance(value, tuple | list):
+                return list(value)
+        param._runtime_param = None  # typer makes its own
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+def _readied(options: list[Any]) -> list[Any]:
+    """The options, whose help shows no type of those that take no value; they read text as it is."""
     for each in options:
         if getattr(each, "is_flag", False):
             each.metavar = ""
+        if getattr(each, "_runtime_param", False) is None:
+            each._runtime_param = _Words()
     return options
 
 

@@ -10,14 +10,13 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import measures, stats, terminal, units
-from bentpipe.cli.doctor import CheckItem
 from bentpipe.document.relays import NONE
 from bentpipe.measures import LOSSY
-from bentpipe.pages.latex import booktabs
 from bentpipe.registry import GRADES, allowed
 from bentpipe.result import LIMITS, Result, each_once
 
 if TYPE_CHECKING:
+    from bentpipe.cli.doctor import CheckItem
     from bentpipe.comparison import Comparison
     from bentpipe.studies.chance import Chance
     from bentpipe.studies.fit import Fit
@@ -273,6 +272,8 @@ def _show_transfers(flows: Sequence[dict[str, Any]], scenario: dict[str, Any]) -
 
 def comparison_latex(found: Comparison, link: str) -> str:
     """The first table of a comparison for LaTeX, with the rules of the package booktabs."""
+    from bentpipe.pages.latex import booktabs
+
     title, heads, rows = _what_each_got(found, link)
     pairs = [head.lstrip("~").partition("\n")[::2] for head in heads]
     return booktabs(title, pairs, rows, left=[head.startswith("~") for head in heads])

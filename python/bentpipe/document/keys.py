@@ -11,7 +11,7 @@ import json
 import keyword
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from bentpipe import _core
@@ -140,11 +140,11 @@ def groups() -> list[str]:
     return list(found)
 
 
-def classes(module: str) -> dict[str, type[Model]]:
-    """Every class of a part of a scenario by name, each behind those that its keys name.
+@functools.cache
+def described() -> dict[str, tuple[dict[str, Any], str | None]]:
+    """The table of each class of a part of a scenario and its kind, by the class's name.
 
-    Args:
-        module: the module of the classes.
+    Each is behind those that its keys name.
 
     Raises:
         ValueError: two kinds of one name have different keys.
@@ -158,13 +158,13 @@ def classes(module: str) -> dict[str, type[Model]]:
             if before["x-order"] != table["x-order"]:
                 raise ValueError(f"two tables of kind {kind!r} differ in their keys")
             found[class_of(kind)] = _merged(before, table), kind
-    return {name: _class(name, *of, module) for name, of in found.items()}
+    return found
 
 
-def unions(known: Mapping[str, type[Model]]) -> dict[str, tuple[str, list[type[Model]]]]:
-    """The text and the classes of each table with kinds, by its name."""
+def unions() -> dict[str, tuple[str, list[str]]]:
+    """The text and the names of the classes of each table with kinds, by its name."""
     of = {name: (" ".join(tables()[name]["description"].split()), kinds(tables()[name])) for name in groups()}
-    return {name: (text, [known[class_of(kind)] for kind in of]) for name, (text, of) in of.items() if of}
+    return {name: (text, [class_of(kind) for kind in of]) for name, (text, of) in of.items() if of}
 
 
 def attribute(key: str) -> str:
@@ -187,8 +187,16 @@ class _Text:
         return self.write()
 
 
-def _class(name: str, table: dict[str, Any], kind: str | None, module: str) -> type[Model]:
-    """A dataclass with a field for each key. Required keys are first, and then those by position."""
+def made(name: str, module: str) -> type[Model]:
+    """The class of a part of a scenario, a dataclass with a field for each key, which takes a millisecond.
+
+    Required keys are first, and then those by position.
+
+    Args:
+        name: one of `described`.
+        module: the module of the class.
+    """
+    table, kind = described()[name]
     required, positional = table.get("required", []), POSITIONAL.get(name)
     first = required if positional is None else positional
     keys = [key for key in table["x-order"] if key in table["properties"] and key != "kind"]
@@ -206,12 +214,12 @@ def _class(name: str, table: dict[str, Any], kind: str | None, module: str) -> t
             of += " | None"
         fields.append((attribute(key), of, dataclasses.field(default=default, kw_only=by_name)))
     carriage = {"carriage": table["x-carriage"]} if "x-carriage" in table else {}
-    made = dataclasses.make_dataclass(
+    found = dataclasses.make_dataclass(
         name, fields, bases=(OnPath if "path" in keys else Model,), frozen=positional is None,
         namespace={"__module__": module} | ({} if kind is None else {"kind": kind}) | carriage,
     )  # fmt: skip
-    made.__doc__ = _Text(lambda: _docstring(name, table, keys))  # type: ignore[assignment]
-    return made
+    found.__doc__ = _Text(lambda: _docstring(name, table, keys))  # type: ignore[assignment]
+    return found
 
 
 def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
