@@ -342,12 +342,15 @@ def _found(
 
 def _played_in_part(base: Scenario) -> list[str]:
     """A line for each time line that the runs play only in part."""
+    moving = {name: link.timeline for name, link in base.links.items() if link.timeline is not None}
+    if not moving:
+        return []
     from bentpipe.timeline.measures import lasts
 
     run_s = seconds(base.duration, "duration")
     found = []
-    for name, link in base.links.items():
-        line_s = None if link.timeline is None else lasts(link.timeline)
+    for name, line in moving.items():
+        line_s = lasts(line)
         if line_s is not None and line_s > run_s:
             found.append(
                 f"Only the first {run_s:g} s of the {line_s:g} s of the time line of {name} are played; "

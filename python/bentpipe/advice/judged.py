@@ -10,10 +10,9 @@ import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from bentpipe import measures
@@ -21,7 +20,12 @@ from bentpipe.document.plain import is_datagrams
 from bentpipe.models import Flow
 from bentpipe.result import each_once
 
+if TYPE_CHECKING:
+    import polars as pl
+
 Floats = NDArray[np.float64]
+Traces = Mapping[str, Mapping[str, Floats]]
+"""The columns of the trace of each flow, or of each direction of a link, by its name."""
 Direction = tuple[str, str]
 """A direction of a link, as ("sat", "forward")."""
 
@@ -115,53 +119,52 @@ class JudgedFlows:
         lived = max(ends) - min(row["start_s"] for row in rows)
         return 8 * math.fsum(row["delivered_bytes"] for row in rows) / lived if lived > 0 else 0.0
 
-    def trace_of(self, trace: pl.DataFrame | None) -> pl.DataFrame:
-        """Their rows of a trace, with the column `path`: rows of one value have the same path."""
-        if trace is None or trace.height == 0:
-            return pl.DataFrame()
-        paths = {}
-        for number, (flow, rows) in enumerate(zip(self.flows, self.rows, strict=True)):
-            for row in rows:
-                paths[str(row["name"])] = number, flow
-        places = {}
-        for name in map(str, trace["flow"].unique()):
-            own = _row_of(name, paths)
-            if own is not None:
-                number, flow = paths[own]
-                part = own.rpartition("/")[2] if flow.both_ways else name[len(own) :] if flow.subflow else ""
-                places[name] = f"{number} {part}"
-        found = trace.filter(pl.col("flow").is_in(list(places)))
-        named = found["flow"].cast(pl.String)
-        return found.with_columns(path=named.replace_strict(places, return_dtype=pl.String), name=named)
+    def trace_of(self, trace: Traces) -> Traces:
+        """Their part of the traces of flows."""
+        return {name: rows for name, rows in trace.items() if self._path(name) is not None}
 
-    def waits(self, rows: pl.DataFrame) -> Floats:
+    def _path(self, name: str) -> str | None:
+        """The path of a flow of the trace: equal for flows with the same. None if it is not of theirs."""
+        own = _row_of(name, self._places)
+        if own is None:
+            return None
+        number, flow = self._places[own]
+        part = own.rpartition("/")[2] if flow.both_ways else name[len(own) :] if flow.subflow else ""
+        return f"{number} {part}"
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[int, Flow]]:
+        """Number and flow of each row."""
+        pairs = enumerate(zip(self.flows, self.rows, strict=True))
+        return {str(row["name"]): (number, flow) for number, (flow, rows) in pairs for row in rows}
+
+    def waits(self, rows: Traces) -> Floats:
         """Round trips of rows of `trace_of` above the least of their path, seconds."""
-        if not rows.height:
-            return np.empty(0)
-        floors: dict[str, float] = {}
-        for name, path in rows.select("name", "path").unique().iter_rows():
+        floors: dict[str | None, float] = {}
+        for name in rows:
             row = self.parts[_row_of(name, self.parts) or ""]
             if row["rtt_min_s"]:
+                path = self._path(name)
                 floors[path] = min(floors.get(path, math.inf), row["rtt_min_s"])
-        known = rows.filter(pl.col("path").is_in(list(floors))).filter(
-            pl.col("rtt_s").is_not_null() & pl.col("rtt_s").is_not_nan()
-        )
-        floor = known["path"].replace_strict(floors, return_dtype=pl.Float64, default=math.nan)
-        return (known["rtt_s"] - floor).to_numpy().astype(float)
+        found = [one["rtt_s"] - floors.get(self._path(name), math.nan) for name, one in rows.items()]
+        waits: Floats = np.concatenate([np.empty(0), *found])
+        return waits[~np.isnan(waits)]
 
-    def own_loss(self, links: pl.DataFrame | None, begin: float) -> float:
+    def own_loss(self, links: Traces, begin: float) -> float:
         """Drops at queues after this share of the run, as a share of arrivals.
 
         Of the directions of one path, or of paths that share one, the arrivals at the busiest count.
         """
-        if links is None or links.height == 0:
+        if not links:
             return math.nan
-        rows = after(links.filter(pl.col("link").is_in(["/".join(way) for way in self.crossed])), begin)
-        span = rows.sort("t_s").group_by("link").agg(
-            (pl.col(name).last() - pl.col(name).first()).cast(pl.Float64).alias(name)
-            for name in ("delivered_packets", "dropped_packets", "dropped_queue")
-        )  # fmt: skip
-        seen = {link: (through + lost, dropped) for link, through, lost, dropped in span.iter_rows()}
+        crossed = {"/".join(way) for way in self.crossed}
+        seen = {}
+        for link, rows in after({name: links[name] for name in crossed & links.keys()}, begin).items():
+            through, lost, dropped = (
+                rows[name][-1] - rows[name][0]
+                for name in ("delivered_packets", "dropped_packets", "dropped_queue")
+            )
+            seen[link] = float(through + lost), float(dropped)
         came = dropped = 0.0
         for together in _joined([{"/".join(way) for way in path} for f in self.flows for path in ways(f)]):
             there = [seen[link] for link in together if link in seen]
@@ -169,14 +172,14 @@ class JudgedFlows:
             dropped += sum(lost for _, lost in there)
         return dropped / came if came > 0 else 0.0
 
-    def window(self, links: pl.DataFrame | None) -> float:
+    def window(self, links: Traces) -> float:
         """Bandwidth-delay product of a connection, bytes: of subflows the sum of rates by the longest path.
 
         The rates are the highest of each path's narrowest link.
         """
-        if links is None or links.height == 0:
+        if not links:
             return math.nan
-        most = dict(links.group_by("link").agg(pl.col("rate_bps").max()).iter_rows())
+        most = {name: float(rows["rate_bps"].max()) for name, rows in links.items()}
         paths = [way for flow in self.flows for way in ways(flow)]
         rates = [min(most.get("/".join(way), math.inf) for way in path) for path in paths if path]
         names = tuple(str(row["name"]) for row in self.connections)
@@ -185,33 +188,30 @@ class JudgedFlows:
         both = any(flow.both_ways for flow in self.flows)
         return float((max(rates) if both else sum(rates)) * longest / 8)
 
-    def arrivals(
-        self, rows: pl.DataFrame, links: pl.DataFrame | None, payload: Payload
-    ) -> tuple[Floats, Floats]:
+    def arrivals(self, rows: Traces, links: Traces, payload: Payload) -> tuple[Floats, Floats]:
         """Instants, and the bytes that had arrived at the receivers by then, in order or not.
 
         Args:
             rows: of `trace_of`, which says what was delivered in order.
-            links: the trace of the links.
+            links: the traces of the links.
             payload: of their segments.
         """
-        if rows.height == 0:
+        if not rows:
             return np.empty(0), np.empty(0)
-        news = pl.col("delivered_bytes").cast(pl.Float64)
-        steps = rows.sort("t_s").with_columns(news=news.diff().over("flow").fill_null(news))
-        sums = steps.group_by("t_s").agg(pl.col("news").sum()).sort("t_s")
-        t, delivered = sums["t_s"].to_numpy(), sums["news"].cum_sum().to_numpy()
-        return t, arrived(delivered, self._carried(t, links, payload))
+        at = np.concatenate([one["t_s"] for one in rows.values()])
+        news = np.concatenate([np.diff(one["delivered_bytes"], prepend=0.0) for one in rows.values()])
+        t, which = np.unique(at, return_inverse=True)
+        return t, arrived(np.bincount(which, news).cumsum(), self._carried(t, links, payload))
 
-    def _carried(self, t: Floats, links: pl.DataFrame | None, payload: Payload) -> Floats:
+    def _carried(self, t: Floats, links: Traces, payload: Payload) -> Floats:
         """The payload that can have arrived until each instant: the packets, and no more than the rates."""
         total = np.zeros_like(t)
         for way in self.last:
-            rows = links.filter(pl.col("link") == "/".join(way)).sort("t_s") if links is not None else None
-            if rows is None or rows.height < 2:
+            rows = links.get("/".join(way), {"t_s": np.empty(0)})
+            if len(rows["t_s"]) < 2:
                 return np.full_like(t, math.inf)
-            at, rates = rows["t_s"].to_numpy(), rows["rate_bps"].to_numpy()
-            each = np.diff(rows["delivered_packets"].to_numpy().astype(float)) * payload.bytes
+            at, rates = rows["t_s"], rows["rate_bps"]
+            each = np.diff(rows["delivered_packets"]) * payload.bytes
             if (rates == rates[0]).all():  # one that varies is known at instants alone
                 each = _policed(each, np.diff(at) * rates[0] / 8 * payload.share, payload.bytes)
             total += np.interp(t, at, np.concatenate([[0.0], np.cumsum(each)]))
@@ -250,9 +250,30 @@ def _policed(given: Floats, room: Floats, burst: float) -> Floats:
     return found
 
 
-def after(rows: pl.DataFrame, share: float) -> pl.DataFrame:
+def traces(frame: pl.DataFrame | None, key: str, *columns: str) -> Traces:
+    """Columns of a trace and its instants as numbers, by the name in `key`, in order of time."""
+    if frame is None or not frame.height:
+        return {}
+    numbers: dict[str, int] = {}
+    which = np.array([numbers.setdefault(name, len(numbers)) for name in frame[key].to_list()])
+    values = {name: frame[name].to_numpy().astype(float) for name in ("t_s", *columns)}
+    order = np.lexsort((values["t_s"], which))
+    parts = np.split(order, np.searchsorted(which[order], range(1, len(numbers))))
+    return {
+        name: {column: of[some] for column, of in values.items()}
+        for name, some in zip(numbers, parts, strict=True)
+    }
+
+
+def after(rows: Traces, share: float) -> Traces:
     """The rows after this share of the run."""
-    return rows.filter(pl.col("t_s") >= share * pl.col("t_s").max())
+    least = share * max((one["t_s"][-1] for one in rows.values()), default=0.0)
+    late = {name: one["t_s"] >= least for name, one in rows.items()}
+    return {
+        name: {column: values[late[name]] for column, values in one.items()}
+        for name, one in rows.items()
+        if late[name].any()
+    }
 
 
 def steady_goodput(t: Floats, came: Floats) -> float:

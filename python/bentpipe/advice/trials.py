@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from bentpipe import _core, measures
-from bentpipe.advice.judged import STEADY, Floats, JudgedFlows, after, steady_goodput
+from bentpipe.advice.judged import STEADY, Floats, JudgedFlows, Traces, after, steady_goodput, traces
 from bentpipe.advice.question import RIVALS, Candidate, Question
 from bentpipe.advice.schedule import Budget
 from bentpipe.result import each_once
@@ -152,17 +151,20 @@ def _row(question: Question, case: Case, ran: Ran) -> Row:
 def measured(question: Question, role: str, ran: Ran) -> dict[str, float]:
     """The measurements of a run; in the role "alone" also rtt_min_s, rtt_p50_s and rtt_p95_s."""
     result = ran.result
+    trace = traces(ran.trace, "flow", "delivered_bytes", "rtt_s")
+    counts = ("delivered_packets", "dropped_packets", "dropped_queue")
+    links = traces(ran.link_trace, "link", "rate_bps", *counts)
     match role:
         case "alone":
-            return _alone(question, result, ran.trace, ran.link_trace)
+            return _alone(question, result, trace, links)
         case "cured":
-            found = _alone(question, result, ran.trace, ran.link_trace)
+            found = _alone(question, result, trace, links)
             return {"cured_bps": found["goodput_bps"]}
         case "file":
             done = each_once(result["flows"])[0]["completion_s"]
             return {"file_s": math.nan if done is None else done}
         case _:
-            own, other = _pair(question, result, ran.trace, ran.link_trace)
+            own, other = _pair(question, result, trace, links)
             return {f"beside_{role}_bps": own, f"{role}_bps": other}
 
 
@@ -224,26 +226,21 @@ def _case(question: Question, one: Wanted, run_s: float) -> Case:
     )
 
 
-def _alone(
-    question: Question,
-    result: Mapping[str, Any],
-    trace: pl.DataFrame | None,
-    link_trace: pl.DataFrame | None,
-) -> dict[str, float]:
+def _alone(question: Question, result: Mapping[str, Any], trace: Traces, links: Traces) -> dict[str, float]:
     judged = question.judged(result)
     flows = judged.connections
     lost, resent = measures.lost(flows), measures.resent(flows)
     rows = judged.trace_of(trace)
-    t, came = judged.arrivals(rows, link_trace, question.payload)
+    t, came = judged.arrivals(rows, links, question.payload)
     rtt_min_s = least_rtt_s(result)
     begin = STEADY if question.endless else 0.0
-    waits = judged.waits(after(rows, begin)) if rows.height else np.empty(0)
+    waits = judged.waits(after(rows, begin))
     p50_s, p95_s = np.percentile(waits, (50, 95)) if waits.size else (math.nan, math.nan)
 
     def goodput(some: JudgedFlows) -> float:
         if not question.endless:
             return some.goodput(result["simulated_s"])
-        return steady_goodput(*some.arrivals(some.trace_of(trace), link_trace, question.payload))
+        return steady_goodput(*some.arrivals(some.trace_of(trace), links, question.payload))
 
     first = judged.only(0)
     return {
@@ -254,16 +251,14 @@ def _alone(
         "rtt_p50_s": rtt_min_s + float(p50_s),
         "rtt_p95_s": rtt_min_s + float(p95_s),
         "loss": math.nan if lost is None else lost,
-        "own_loss": judged.own_loss(link_trace, begin),
+        "own_loss": judged.own_loss(links, begin),
         "resent": math.nan if resent is None else resent,
         "startup_s": startup(t, came, rtt_min_s),
-        "bdp_bytes": first.window(link_trace),
+        "bdp_bytes": first.window(links),
     }
 
 
-def _pair(
-    question: Question, result: Mapping[str, Any], trace: pl.DataFrame | None, links: pl.DataFrame | None
-) -> tuple[float, float]:
+def _pair(question: Question, result: Mapping[str, Any], trace: Traces, links: Traces) -> tuple[float, float]:
     """Goodput after start-up of the flow that is asked about, and of its rival."""
     pair = question.judged_pair(result)
     own, other = (

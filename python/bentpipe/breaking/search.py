@@ -9,6 +9,7 @@ CatCMAwM, a covariance matrix adaptation evolution strategy for continuous and c
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -164,8 +165,15 @@ class Search:
 
 
 def _strategy() -> Any:
+    # Of scipy.stats it needs functions for whole numbers, which no variable is; it takes 0.8 s to load.
+    hidden = "scipy.stats" not in sys.modules
+    if hidden:
+        sys.modules["scipy.stats"] = None  # type: ignore[assignment]
     try:
         from cmaes import CatCMAwM
     except ImportError:
         raise extras.missing("break", "cmaes") from None
+    finally:
+        if hidden:
+            del sys.modules["scipy.stats"]
     return CatCMAwM

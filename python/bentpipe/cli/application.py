@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
@@ -144,18 +145,25 @@ class Verbs(TyperGroup):
 
 
 class _Words:
-    """Takes text as it is, and nothing for what is not given: typer would load pydantic, half of a start."""
+    """Reads text and whole numbers, and what is not given: typer would load pydantic, half of a start."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value of an option; all that is not text is read by typer."""
-        of, many = param.type_descriptor, param.multiple or param.nargs == -1
-        if value is None or value == ():
-            return () if many else value
-        if of.parameter_info.parser is None:
-            if of.annotation is str and isinstance(value, str):
-                return value
-            if of.annotation == list[str] and isinstance(value, tuple | list):
-                return list(value)
+        """The value of an option; all other kinds, and what is wrong, are read by typer."""
+        of = param.type_descriptor
+        about = of.parameter_info
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if about.parser is None:
+            match value:
+                case bool() | int() | float():  # a default
+                    return value
+                case str() if of.annotation is str:
+                    return value
+                case str() if of.annotation is int and value.isascii() and value.isdecimal():
+                    if (about.min or 0) <= int(value) <= (math.inf if about.max is None else about.max):
+                        return int(value)
+                case tuple() | list() if of.annotation == list[str]:
+                    return list(value)
         param._runtime_param = None  # typer makes its own
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
 

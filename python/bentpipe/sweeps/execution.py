@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from bentpipe import _core
 from bentpipe.machine.watchdog import watched
-from bentpipe.result import named
 from bentpipe.sweeps.case import Case, Key
 
 if TYPE_CHECKING:
@@ -393,8 +392,10 @@ def trace_frame(raw: _core.RawResult) -> pl.DataFrame:
 
     If the run recorded probes, each is one more column: its value then, null for a flow without it.
     """
-    trace, probes = (_named_rows(rows, "flow", raw.flow_names) for rows in (raw.trace(), raw.probes()))
-    return _beside(trace, probes, raw.probe_names) if probes.height else trace
+    trace, probes = _named_rows(raw.trace(), "flow", raw.flow_names), raw.probes()
+    if not len(probes["t_s"]):
+        return trace
+    return _beside(trace, _named_rows(probes, "flow", raw.flow_names), raw.probe_names)
 
 
 def _beside(trace: pl.DataFrame, probes: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
@@ -422,10 +423,11 @@ def transfer_frame(raw: _core.RawResult) -> pl.DataFrame:
 
 
 def _named_rows(columns: Mapping[str, Any], key: str, names: Sequence[str]) -> pl.DataFrame:
+    """The columns as a frame; `key` is the last, with names for indices. A query would wake threads."""
     import polars as pl
 
-    frame = named(pl.DataFrame(columns), **{key: names})
-    return frame.select(pl.all().exclude(key), pl.col(key).cast(pl.String))
+    others = {name: column for name, column in columns.items() if name != key}
+    return pl.DataFrame({**others, key: pl.Series(names, dtype=pl.String)[columns[key]]})
 
 
 def one_line(failure: Exception) -> str:
