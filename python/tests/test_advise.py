@@ -242,10 +242,26 @@ def test_a_budget_too_short_for_all_says_not_yet_known() -> None:
     assert found.to_dict()["known"] is False
 
 
+def test_a_budget_is_what_the_processors_simulate_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule, "packets_per_s", lambda: 6e6)
+    assert schedule.Budget(10.0, 0.0, 2).part(0.5) == pytest.approx(0.5 * 10 * 2 * 6e6 * 2 / 3)
+
+
+def test_a_speed_is_that_of_the_fastest_sample_rounded_down_to_a_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = iter([0.0, 4.0, 10.0, 12.0, 20.0, 28.0])  # the samples take 4, 2 and 8 s
+    monkeypatch.setattr(schedule.time, "thread_time", lambda: next(steps))
+    scenario = bp.Scenario.load("geo-consumer", {"duration": schedule.SAMPLE[1]})
+    packets = bp.run(scenario).json["packets"]
+    assert packets / 2 / schedule.STEP < schedule.packets_per_s() <= packets / 2
+
+
 def test_the_plan_counts_work_and_not_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that is half as fast makes the same runs, and gives the same answer."""
     asked: dict[str, Any] = {"rate": "10 Mbit/s", "rtt": "100 ms", "cc": ["bbr", "vegas"], "budget": "4 s"}
     monkeypatch.setattr(schedule, "PATIENCE", 1000.0)
+    monkeypatch.setattr(schedule, "packets_per_s", lambda: 6e6)
     first = bp.advise(**asked)
     measured = advice_trials.measured
 

@@ -18,7 +18,7 @@ from bentpipe.comparison import algorithms
 from bentpipe.controller import spelled
 from bentpipe.document.spans import Span, ranges
 from bentpipe.models import Link
-from bentpipe.sweeps.execution import Executor
+from bentpipe.sweeps.execution import Executor, cores
 from bentpipe.sweeps.kept import FOLDER
 from bentpipe.sweeps.lab import Lab
 from bentpipe.units import seconds
@@ -138,7 +138,8 @@ def advise(
     place = None if out is None else Path(out) / FOLDER
     with Lab(place, workers=workers, executor=executor, fresh=fresh) as lab:
         race = Race(lab, question, asked, left, tell)
-        race.go(given, Budget(None if given or thorough else limit_s, begun), run_s, thorough=thorough)
+        budgeted = Budget(None if given or thorough else limit_s, begun, workers or cores())
+        race.go(given, budgeted, run_s, thorough=thorough)
         if not race.interrupted:
             lab.prune()
     options = {

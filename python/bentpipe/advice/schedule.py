@@ -1,16 +1,20 @@
 """The plan of runs within a budget: number of algorithms, maximum number of seeds, length of runs.
 
-A budget is a time. It means work that two processors of 2024 finish in that time. Work is counted in
-simulated packets, so the same question has the same answer on every machine, however busy it is.
+A budget is a time. It means work that the processors finish in that time: how fast they are is measured once,
+at the beginning. From then on work is counted in simulated packets, so what else the machine does changes no
+plan.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import time
 from dataclasses import dataclass, replace
 
 from bentpipe import _core
+from bentpipe.scenario import Scenario
 from bentpipe.units import seconds
 
 LEAST_SEEDS = 3
@@ -23,9 +27,14 @@ LEAST_TRIPS = 40
 """Round trips of a run below which slow start, which takes ten to fifteen, is a large part of it ..."""
 LEAST_RUN_S = 10.0
 """... and its least simulated seconds: handovers and bursts of losses are rarer than round trips."""
-WORK_PER_S = 8_000_000
-"""Packets for each second of a budget. Two processors of 2024 simulate 12 million in a second, so a machine
-that is two thirds as fast keeps the time."""
+SAMPLE = ("geo-consumer", "30 s")
+"""What is simulated to learn the speed of a processor: a scenario and its duration."""
+SAMPLES = 3
+"""The fastest of so many counts: each other one was disturbed."""
+STEP = 1.25
+"""A speed is a power of it, so that the same machine nearly always has the same."""
+USED = 2 / 3
+"""The share of its speed that a processor is expected to have for packets; Python judges runs meanwhile."""
 RUN = 20_000
 """Fixed cost of a run that is measured and judged as well, in packets that take the same time."""
 PATIENCE = 2.0
@@ -64,20 +73,32 @@ class Schedule:
         return f"{self.algorithms}x{self.seeds}x{self.run_s:.9g}s+{self.costs}"
 
 
+def packets_per_s() -> float:
+    """Packets that one processor simulates in a second of its time: a power of `STEP`."""
+    scenario = Scenario.load(SAMPLE[0], {"duration": SAMPLE[1]}).as_written()
+    speeds = []
+    for _ in range(SAMPLES):
+        began = time.thread_time()
+        packets = json.loads(_core.run(scenario).json)["packets"]
+        speeds.append(packets / (time.thread_time() - began))
+    return float(STEP ** math.floor(math.log(max(speeds), STEP)))
+
+
 class Budget:
     """The work that an answer may take, and the moment at which it ends whatever was done.
 
     Args:
-        limit_s: seconds that two processors may work; None for no limit.
+        limit_s: seconds that the processors may work; None for no limit.
         begun: when it began, by `time.monotonic`.
+        processors: how many there are.
 
     Attributes:
         spent: the work that was done, in packets.
     """
 
-    def __init__(self, limit_s: float | None, begun: float) -> None:
+    def __init__(self, limit_s: float | None, begun: float, processors: int) -> None:
         self.spent = 0.0
-        self._whole = float("inf") if limit_s is None else limit_s * WORK_PER_S
+        self._whole = math.inf if limit_s is None else limit_s * USED * processors * packets_per_s()
         self.ends = None if limit_s is None else begun + PATIENCE * limit_s
 
     def spend(self, packets: float) -> None:
