@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bentpipe import _core, bench, ns2
+from bentpipe import _core, ns2
 from bentpipe.bench import in_page, page
 from bentpipe.bench.cases import CASES, BenchCase, chosen
 from bentpipe.bench.measure import here, measure, there
@@ -63,7 +63,7 @@ def stored(**cases: list[tuple[dict[str, Any], dict[str, Any] | None]]) -> dict[
 def test_ratios_are_taken_within_pairs_and_then_the_median() -> None:
     # 10, 2 and 4 million a second here; 1, 0.1 and 0.5 million there: ratios 10, 20 and 8, median 10. The
     # ratio of the medians would be 8.
-    found = bench.figures(
+    found = page.figures(
         stored(
             a=[
                 (run(10_000_000, 1.0), run(1_000_000, 1.0)),
@@ -81,13 +81,13 @@ def test_ratios_are_taken_within_pairs_and_then_the_median() -> None:
 
 def test_ns2s_setup_counts_only_where_the_case_says_so() -> None:
     pair = (run(1_000_000, 1.0), run(1_000_000, 5.0, setup_s=3.0))
-    found = bench.figures(stored(a=[pair], b1000=[pair]))
+    found = page.figures(stored(a=[pair], b1000=[pair]))
     assert found["a"].ratio is not None and found["a"].ratio.median == pytest.approx(5.0)
     assert found["b1000"].ratio is not None and found["b1000"].ratio.median == pytest.approx(2.0)
 
 
 def test_a_case_that_is_held_against_another_has_the_ratio_of_their_costs_turn_by_turn() -> None:
-    found = bench.figures(
+    found = page.figures(
         stored(
             a=[(run(1_000_000, 1.0), None), (run(1_000_000, 2.0), None), (run(1_000_000, 4.0), None)],
             g=[(run(1_000_000, 1.2), None), (run(1_000_000, 2.8), None), (run(1_000_000, 5.2), None)],
@@ -103,7 +103,7 @@ def test_a_controller_is_compared_with_ns2s_reno_turn_by_turn() -> None:
     here = [run(9_000_000, 1.0), run(24_000_000, 1.0), run(5_000_000, 1.0)]
     pairs = {"a": [(run(1, 1.0), reno) for reno in theirs], "h-bbr": [(bbr, None) for bbr in here]}
     found = stored(**pairs)
-    ratio = bench.figures(found)["h-bbr"].ratio
+    ratio = page.figures(found)["h-bbr"].ratio
     assert ratio is not None and (ratio.least, ratio.median, ratio.most) == pytest.approx((9, 10, 12))
     ns2_speed, *_, spread, asked, verdict = rows(found)[1][6:]
     assert (ns2_speed, spread, asked, verdict) == ("1.00", "10.0 (9.0 to 12.0)", ">= 8, 12", "must")
@@ -117,10 +117,10 @@ def test_every_controller_has_the_same_bound() -> None:
 def test_without_ns2_there_is_no_ratio_and_no_verdict() -> None:
     found = stored(**{"a": [(run(1_000_000, 1.0), None)], "h-simd": [(run(1_000_000, 1.0), None)]})
     for key, row in zip(("a", "h-simd"), rows(found), strict=True):
-        assert bench.figures(found)[key].ratio is None
+        assert page.figures(found)[key].ratio is None
         assert row[-1] == ""
     del found["cases"]["a"]
-    assert bench.figures(found)["h-simd"].ratio is None
+    assert page.figures(found)["h-simd"].ratio is None
 
 
 @pytest.mark.parametrize(
@@ -186,9 +186,9 @@ def test_steps_of_environments_count_cpu_time_alone_and_wall_time_together() -> 
 def test_timings_of_another_version_are_refused() -> None:
     found = stored(a=[(run(1, 1.0), None)])
     with pytest.raises(ValueError, match="schema 1"):
-        bench.figures(found | {"schema": 2})
+        page.figures(found | {"schema": 2})
     with pytest.raises(ValueError, match="no benchmark is called 'z'"):
-        bench.figures(found | {"cases": {"z": {"pairs": []}}})
+        page.figures(found | {"cases": {"z": {"pairs": []}}})
 
 
 def test_a_table_has_a_line_for_each_row_and_numbers_to_the_right() -> None:

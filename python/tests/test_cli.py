@@ -840,7 +840,7 @@ def test_a_file_of_another_kind_is_not_overwritten(cli, scenario_file, tmp_path,
 def test_a_file_of_the_same_kind_is_replaced(cli, scenario_file, tmp_path, monkeypatch):
     run = ["run", scenario_file, "--set", "record={segments=true}", "--out", tmp_path / "r"]
     compare = ["compare", "--link", scenario_file, "--cc", "reno", "--seeds", 1, "--out"]
-    monkeypatch.setattr("bentpipe.bench.measure", lambda *_, **__: {"schema": 1})
+    monkeypatch.setattr("bentpipe.bench.measure.measure", lambda *_, **__: {"schema": 1})
     assert cli(*run).exit_code == 0
     for words in (
         run,

@@ -10,7 +10,17 @@ import pytest
 import bentpipe as bp
 from bentpipe.cli import application as cli
 
-HEAVY = ("numpy", "polars", "matplotlib", "scipy", "jinja2", "rich", "bentpipe.models")
+HEAVY = (
+    "numpy",
+    "polars",
+    "matplotlib",
+    "scipy",
+    "scipy.stats",
+    "jinja2",
+    "pydantic",
+    "rich",
+    "bentpipe.models",
+)
 
 
 def imported(code: str) -> set[str]:
@@ -26,12 +36,28 @@ def imported(code: str) -> set[str]:
         "import bentpipe",
         "import bentpipe; bentpipe.__version__",
         "import bentpipe.cli.application",
+        "import bentpipe.bench.worker",
         "import sys; sys.argv = ['bentpipe', '--version']\nimport bentpipe.cli.application\n"
         "try: bentpipe.cli.application.main()\nexcept SystemExit: pass",
     ],
 )
 def test_nothing_heavy_is_loaded_before_it_is_used(code: str) -> None:
     assert imported(code) == set()
+
+
+def test_a_run_as_json_loads_what_a_scenario_is_made_of_alone() -> None:
+    code = (
+        "import sys; sys.argv = ['bentpipe', 'run', 'geo', '--json', '--seed', '2', '--set', 'seed=3']\n"
+        "from bentpipe.cli import application\n"
+        "try: application.main()\nexcept SystemExit: pass"
+    )
+    assert imported(code) == {"bentpipe.models"}
+
+
+def test_the_search_for_bad_links_leaves_scipy_out_and_as_it_was() -> None:
+    code = "from bentpipe.breaking.search import Search, Between; Search([Between('rate', 1.0, 2.0)], 1)\n"
+    assert imported(code) == {"numpy", "scipy"}
+    assert "scipy.stats" in imported(code + "from scipy import stats; stats.norm")
 
 
 def test_the_version_is_said_without_the_command_line() -> None:

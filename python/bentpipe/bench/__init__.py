@@ -8,10 +8,6 @@ A pair is a run of ns-2 followed by one here, so that other load on the machine 
 is a process of its own. `cases.py` defines the scenarios, `worker.py` runs them, `measure.py` alternates,
 `page.py` makes ratios of the timings and tables of the ratios. The timings are stored as they were taken
 (`--out`), so the tables can be written again without running anything.
+
+Nothing is imported here: the start of a process that measures counts in scenario e.
 """
-
-from bentpipe.bench.cases import CASES, BenchCase
-from bentpipe.bench.measure import measure
-from bentpipe.bench.page import figures, show, tables
-
-__all__ = ["CASES", "BenchCase", "figures", "measure", "show", "tables"]

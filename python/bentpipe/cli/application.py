@@ -550,8 +550,9 @@ def bench_verb(
     """Measure how fast packets are simulated, beside ns-2 if that is installed."""
     from json import dumps
 
-    from bentpipe import bench
     from bentpipe.bench.cases import chosen
+    from bentpipe.bench.measure import measure
+    from bentpipe.bench.page import show
     from bentpipe.io.files import TIMINGS, check_kind
 
     names = [name.strip() for name in (only or "").split(",") if name.strip()]
@@ -559,13 +560,13 @@ def bench_verb(
     if out is not None:
         check_kind(out, TIMINGS)  # before the runs, which take long
         out.touch()
-    found = bench.measure(cases, pairs=pairs, quick=quick, more=not names, tell=terminal.note)
+    found = measure(cases, pairs=pairs, quick=quick, more=not names, tell=terminal.note)
 
     def write() -> None:
         if out is not None:
             out.write_text(dumps(found, indent=1) + "\n", encoding="utf-8")
 
-    write_and_show(write, lambda: terminal.give(lambda: found, lambda: bench.show(found), json=json))
+    write_and_show(write, lambda: terminal.give(lambda: found, lambda: show(found), json=json))
 
 
 def doctor_verb(json: Json = False) -> None:

@@ -9,8 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
-from scipy.cluster.hierarchy import DisjointSet
-
 from bentpipe import _core
 from bentpipe.io import foreign
 from bentpipe.ns2.agents import Agent, agent_for
@@ -103,6 +101,8 @@ def _paths(flow: Mapping[str, Any], links: Mapping[str, Any]) -> tuple[list[_Hop
 
 def _directions(scenario: Mapping[str, Any]) -> tuple[list[_Direction], dict[tuple[str, int], int]]:
     """The directions that packets cross, and the number of the node at each end of a link."""
+    from scipy.cluster.hierarchy import DisjointSet
+
     # Ends of links that a packet passes in succession are the same node.
     nodes = DisjointSet((name, end) for name in scenario["link"] for end in (0, 1))
     crossed: dict[_Hop, None] = {}
