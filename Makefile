@@ -200,7 +200,7 @@ validate: setup ## all witnesses in full, half an hour; writes docs/validation/*
 oracle: | system ## record the Linux kernel's own algorithms ACK by ACK in QEMU; writes crates/cc/tests/linux/*.csv (docs/oracle.md)
 	"$$(scripts/system.sh python)" tools/oracle record
 
-bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scenario; writes docs/performance.md (20 minutes)
+bench: setup ## data packets per CPU second beside ns-2 and ns-3, on nine kinds of scenario; writes docs/performance.md (half an hour)
 	$(BIN)/bentpipe bench --out docs/performance.json
 	$(BIN)/bentpipe bench --only w --out docs/performance-web.json
 	$(BIN)/python scripts/docs.py performance_md

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Looks for what pip and cargo cannot install: a C compiler, Rust, Python's venv module, ns-2 and tshark for
-# the witness tests, node for the simulator of the page, valgrind for counting instructions, Chromium for
+# Looks for what pip and cargo cannot install: a C compiler, Rust, Python's venv module, ns-2, ns-3 and
+# tshark for the witness tests, node for the simulator of the page, valgrind for counting instructions, Chromium for
 # looking at pages, ping for the emulator, and what builds and tests the kernel's datapath. A Debian without
 # Rust gets one that is unpacked and not installed.
 # As root on Debian it installs what is missing; otherwise it names it. Prints nothing when nothing is missing.
@@ -40,6 +40,7 @@ else
     required+=(python3 python3-venv)
 fi
 command -v ns >/dev/null || optional+=(ns2)
+[ -f /usr/include/ns3/core-module.h ] || optional+=(libns3-dev)
 command -v tshark >/dev/null || optional+=(tshark)
 command -v valgrind >/dev/null || optional+=(valgrind)
 command -v iperf3 >/dev/null || optional+=(iperf3)

@@ -27,10 +27,13 @@ class BenchCase:
         ns2: whether ns-2 runs it as well.
         whole: whether a measurement of Bentpipe counts the process from its start, not the call alone.
         setup: whether the time that ns-2 takes to build the scenario counts.
+        ns3: the duration that ns-3 simulates of its first run, if it does. Its cost per packet grows with the
+            window, so a long run would take hours.
         ns2_of: the case whose run of ns-2 this one is compared with, if it has none of its own.
         against: the case whose cost per packet this one's is compared with, if any.
         must: the ratio that is asked for: to ns-2 at least, to the case `against` at most.
         aim: the ratio that is wished for, likewise.
+        must_ns: the nanoseconds of CPU time for a packet that are asked for, at most.
         in_page: whether the module of the page runs it, by node.
     """
 
@@ -43,10 +46,12 @@ class BenchCase:
     ns2: bool = True
     whole: bool = False
     setup: bool = True
+    ns3: str | None = None
     ns2_of: str | None = None
     against: str | None = None
     must: float | None = None
     aim: float | None = None
+    must_ns: float | None = None
     in_page: bool = False
 
     @property
@@ -77,14 +82,11 @@ CASES: Mapping[str, BenchCase] = {
 }
 """The scenarios by their names, in the order of the runs: cases that are compared are adjacent."""
 
-GROWTH = ("b10000", "b100", 5.0, 3.0)
-"""The cost per packet of the first case as a multiple of the second's: the limit, and the target."""
-
 
 def chosen(names: Sequence[str]) -> dict[str, BenchCase]:
     """The cases of these names and those that they are compared with.
 
-    A letter selects all names that begin with it. No name at all selects every case but those of the page,
+    A letter selects all its variants, b10 and h-bbr. No name at all selects every case but those of the page,
     which need its module.
 
     Raises:
@@ -94,9 +96,13 @@ def chosen(names: Sequence[str]) -> dict[str, BenchCase]:
         return {key: case for key, case in CASES.items() if not case.in_page}
     wanted: set[str] = set()
     for name in names:
-        found = [key for key in CASES if key == name or (len(name) == 1 and key.startswith(name))]
+        found = [key for key in CASES if key == name or _is_variant(key, name)]
         if not found:
             raise _core.ScenarioError(unknown("benchmark", name, list(CASES)))
         wanted.update(found)
         wanted.update(base for key in found for base in (CASES[key].ns2_of, CASES[key].against) if base)
     return {key: case for key, case in CASES.items() if key in wanted}
+
+
+def _is_variant(key: str, letter: str) -> bool:
+    return len(letter) == 1 and key[:1] == letter and (key[1:].isdigit() or key[1:2] == "-")

@@ -1,9 +1,6 @@
-"""Runs the benchmark: one process a measurement, ns-2 and Bentpipe in turns.
+"""Runs the benchmark: one process a measurement, ns-2, ns-3 and Bentpipe in turns.
 
-Besides speed it measures parallel runs, environments of agents, memory, and start-up time. ns-3 runs the
-smallest scenario, e, alone: a larger one takes it minutes to hours. The environment variable
-BENTPIPE_NS3_PYTHON names a Python that has ns-3 (pip install ns3). The program that it runs belongs to the
-tests, so this works in a checkout of the repository alone.
+Besides speed it measures parallel runs, environments of agents, memory, and start-up time.
 """
 
 from __future__ import annotations
@@ -17,34 +14,19 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bentpipe import _core, ns2
-from bentpipe.bench import in_page
+from bentpipe.bench import in_page, ns3
 from bentpipe.bench.cases import BenchCase
 from bentpipe.bench.page import SCHEMA
+from bentpipe.bench.worker import segment_bytes
 from bentpipe.kernel import machine
 from bentpipe.scenario import Scenario
 
 _NS2_LIMIT_S = 1800.0
-_NS3_PROGRAM = Path(__file__).parents[2] / "tests" / "witness" / "ns3_runs.py"
-_NS3_MSS = 1448
-_BDP = 416
-_EDGE = [10**9, 10**6, 1_000_000]
-_NS3_CELL = {
-    "cc": "ns3::TcpNewReno",
-    "settings": {},
-    "seed": 1,
-    "mss": _NS3_MSS,
-    "ssthresh": 1_000_000,
-    # Pipe and queue, twice: ns-3's cost per packet grows with the room for segments.
-    "window": 4 * _BDP,
-    "per": 0.0,
-    "links": [_EDGE, [10**7, 248_000_000, _BDP], _EDGE],
-}
 
 IDLE = BenchCase("idle connections with links of their own", "idle", ns2=False, quick="60 s")
 FLIGHT = BenchCase("packets in flight", "flight", ns2=False, quick="20 s")
@@ -53,7 +35,8 @@ SHORT = BenchCase("short runs", "e", quick="100 s", runs=200, quick_runs=20)
 COMMANDS = {
     "python": ["-c", "pass"],
     "import bentpipe": ["-c", "import bentpipe"],
-    "bentpipe --version": ["-m", "bentpipe.cli.application", "--version"],
+    "bentpipe --version": ["-m", "bentpipe", "--version"],
+    "bentpipe run geo --json": ["-m", "bentpipe", "run", "geo", "--json"],
 }
 """The commands that are started, by the name in the report: arguments of the Python interpreter."""
 
@@ -113,6 +96,22 @@ def there(case: BenchCase, *, quick: bool) -> dict[str, Any]:
     }
 
 
+def by_ns3(case: BenchCase, tell: Callable[[str], None]) -> dict[str, Any] | None:
+    """One measurement of ns-3, a whole process; None, and a line, if it fails: it is one witness of two."""
+    scenario = case.scenarios(quick=False)[0]
+    scenario.duration = case.ns3 or scenario.duration
+    cc = scenario.flows[0].cc
+    try:
+        ns3.program()
+        before = children_cpu_s()
+        received = ns3.run(scenario, *ns3.SOCKETS[cc])
+    except (OSError, RuntimeError) as failure:
+        tell(str(failure))
+        return None
+    packets = received // segment_bytes(scenario.to_json())
+    return {"packets": packets, "cpu_s": children_cpu_s() - before}
+
+
 def measure(
     cases: Mapping[str, BenchCase],
     *,
@@ -139,12 +138,15 @@ def measure(
     witness = ns2.available()
     if not witness and any(case.ns2 for case in cases.values()):
         tell(ns2.MISSING)
+    if any(case.ns3 for case in cases.values()) and (lacks := ns3.missing()):
+        tell(f"not measured, ns-3: {lacks}")
     taken: dict[str, list[dict[str, Any]]] = {key: [] for key in cases}
     for turn in range(pairs):
         for key, case in cases.items():
             theirs = there(case, quick=quick) if witness and case.ns2 else None
+            third = by_ns3(case, tell) if case.ns3 and not ns3.missing() else None
             ours = here(case, quick=quick)
-            taken[key].append({"here": ours, "ns2": theirs})
+            taken[key].append({"here": ours, "ns2": theirs, "ns3": third})
             tell(f"pair {turn + 1} of {pairs}, {key}: {_speeds(ours, theirs)}")
     found: dict[str, Any] = {
         "schema": SCHEMA,
@@ -155,13 +157,6 @@ def measure(
             for key, case in cases.items()
         },
     }
-    if "e" in cases:
-        try:
-            found["ns3"] = ns3()
-        except (OSError, RuntimeError) as failure:
-            # One witness more is not worth a quarter of an hour of timings.
-            tell(str(failure))
-            found["ns3"] = None
     if more:
         found |= _more(pairs=pairs, quick=quick, tell=tell)
     return found
@@ -173,28 +168,6 @@ def _speeds(ours: dict[str, Any], theirs: dict[str, Any] | None) -> str:
     if theirs is None:
         return text
     return f"{text}, ns-2 {theirs['packets'] / theirs['cpu_s'] / 1e6:.2f} M"
-
-
-def ns3() -> dict[str, Any] | None:
-    """Packets and CPU seconds of one run of 100 s, without the start of ns-3; None if ns-3 is not there.
-
-    Raises:
-        RuntimeError: ns-3 is named and fails.
-    """
-    python = os.environ.get("BENTPIPE_NS3_PYTHON")
-    if python is None or not _NS3_PROGRAM.exists():
-        return None
-    _, start = _run_ns3(python, 0.001)
-    packets, spent = _run_ns3(python, 100.0)
-    return {"packets": packets, "cpu_s": spent - start, "start_s": start}
-
-
-def _run_ns3(python: str, duration: float) -> tuple[int, float]:
-    done, spent = _given([python, str(_NS3_PROGRAM), "1"], [_NS3_CELL | {"duration": duration}])
-    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode != 0 or not answers or answers[0]["bytes"] is None:
-        raise RuntimeError(f"ns-3 failed: {done.stderr.strip()[-300:] or 'no answer'}")
-    return answers[0]["bytes"] // _NS3_MSS, spent
 
 
 def _more(*, pairs: int, quick: bool, tell: Callable[[str], None]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bentpipe import terminal
-from bentpipe.bench.cases import CASES, GROWTH, BenchCase
+from bentpipe.bench.cases import CASES
 from bentpipe.io.toml_tables import beside
 from bentpipe.pages.markdown import markdown
 
@@ -49,7 +49,9 @@ class Figures:
             it. Its set-up counts where the case says so.
         ns2_setup_s: CPU seconds until ns-2 begins to simulate, the median.
         ns2_peak_bytes: most memory of its process, the median.
-        ratio: of the two speeds; for a case that is compared with another, of the costs per packet.
+        ns3: packets per CPU second of ns-3, whose run is shorter and whose start counts; None without it.
+        ratio: of our speed to ns-2's; for a case that is compared with another, of the costs per packet.
+        of_ns3: of our speed to ns-3's.
     """
 
     here: Spread
@@ -58,7 +60,14 @@ class Figures:
     ns2: Spread | None
     ns2_setup_s: float | None
     ns2_peak_bytes: float | None
+    ns3: Spread | None
     ratio: Spread | None
+    of_ns3: Spread | None
+
+    @property
+    def here_ns(self) -> Spread:
+        """Nanoseconds of CPU time for each of them."""
+        return Spread(1e9 / self.here.median, 1e9 / self.here.most, 1e9 / self.here.least)
 
 
 def _speed(run: dict[str, Any], *, setup: bool = True) -> float:
@@ -81,11 +90,13 @@ def figures(stored: dict[str, Any]) -> dict[str, Figures]:
     unknown = set(stored["cases"]) - set(CASES)
     if unknown:
         raise ValueError(f"no benchmark is called {sorted(unknown)[0]!r}")
-    return {key: _figures(CASES[key], key, stored) for key in CASES if key in stored["cases"]}
+    return {key: _figures(key, stored) for key in CASES if key in stored["cases"]}
 
 
-def _figures(case: BenchCase, key: str, stored: dict[str, Any]) -> Figures:
-    ours = [pair["here"] for pair in stored["cases"][key]["pairs"]]
+def _figures(key: str, stored: dict[str, Any]) -> Figures:
+    case, pairs = CASES[key], stored["cases"][key]["pairs"]
+    ours = [pair["here"] for pair in pairs]
+    thirds = [(pair["here"], pair["ns3"]) for pair in pairs if pair.get("ns3") is not None]
     witness = stored["cases"].get(case.ns2_of or key, {"pairs": []})
     theirs = [pair["ns2"] for pair in witness["pairs"] if pair["ns2"] is not None]
     ratio = None
@@ -102,7 +113,9 @@ def _figures(case: BenchCase, key: str, stored: dict[str, Any]) -> Figures:
         ns2=Spread.of([_speed(run, setup=case.setup) for run in theirs]) if theirs else None,
         ns2_setup_s=_median(theirs, "setup_s"),
         ns2_peak_bytes=_median(theirs, "peak_bytes"),
+        ns3=Spread.of([_speed(run) for _, run in thirds]) if thirds else None,
         ratio=ratio,
+        of_ns3=Spread.of([_speed(ours) / _speed(run) for ours, run in thirds]) if thirds else None,
     )
 
 
@@ -110,14 +123,6 @@ def _costs(stored: dict[str, Any], key: str, against: str) -> Spread:
     """CPU time per packet of one case as a multiple of another's, turn by turn."""
     turns = zip(stored["cases"][key]["pairs"], stored["cases"][against]["pairs"], strict=True)
     return Spread.of([_speed(base["here"]) / _speed(run["here"]) for run, base in turns])
-
-
-def growth(stored: dict[str, Any]) -> Spread | None:
-    """Cost per packet with very many flows as a multiple of that with a hundred; None if not measured."""
-    many, few, _, _ = GROWTH
-    if not {many, few} <= set(stored["cases"]):
-        return None
-    return _costs(stored, many, few)
 
 
 def verdict(value: float, must: float | None, aim: float | None, *, least: bool) -> str:
@@ -137,11 +142,12 @@ def verdict(value: float, must: float | None, aim: float | None, *, least: bool)
 
 
 def judged(key: str, found: Figures) -> str:
-    """The verdict on a case."""
+    """The verdict on a case: the worse of those on its ratio and on its nanoseconds."""
     case = CASES[key]
-    if found.ratio is None:
-        return ""
-    return verdict(found.ratio.median, case.must, case.aim, least=case.against is None)
+    verdicts = [verdict(found.here_ns.median, case.must_ns, None, least=False)]
+    if found.ratio is not None:
+        verdicts.append(verdict(found.ratio.median, case.must, case.aim, least=case.against is None))
+    return next((word for word in ("miss", "must", "aim") if word in verdicts), "")
 
 
 def parallel(stored: dict[str, Any]) -> tuple[Spread, Spread]:
@@ -181,7 +187,8 @@ def _asked(key: str) -> str:
     case = CASES[key]
     sign = ">=" if case.against is None else "<="
     bounds = [f"{bound:g}" for bound in (case.must, case.aim) if bound is not None]
-    return f"{sign} {', '.join(bounds)}" if bounds else ""
+    asked = [f"{sign} {', '.join(bounds)}"] if bounds else []
+    return "; ".join(asked + ([] if case.must_ns is None else [f"<= {case.must_ns:g} ns"]))
 
 
 def _row(key: str, what: str, found: Figures) -> list[str]:
@@ -190,12 +197,14 @@ def _row(key: str, what: str, found: Figures) -> list[str]:
         key,
         what,
         _many(found.here.median / 1e6),
-        _many(1e9 / found.here.median, 0),
+        _range(found.here_ns, 0),
         _many(found.events),
         _megabytes(found.peak_bytes),
         "" if found.ns2 is None else _many(found.ns2.median / 1e6),
         _megabytes(found.ns2_peak_bytes),
         _many(found.ns2_setup_s),
+        _many(None if found.ns3 is None else found.ns3.median / 1e6, 4),
+        _range(found.of_ns3, 0),
         _range(found.ratio, 1 if case.against is None else 2),
         _asked(key),
         judged(key, found),
@@ -203,46 +212,28 @@ def _row(key: str, what: str, found: Figures) -> list[str]:
 
 
 def rows(stored: dict[str, Any]) -> list[list[str]]:
-    """A row of text for each case, and one for the growth with the number of flows."""
-    made = [_row(key, stored["cases"][key]["what"], found) for key, found in figures(stored).items()]
-    grown = growth(stored)
-    if grown is not None:
-        many, few, must, aim = GROWTH
-        judgement = verdict(grown.median, must, aim, least=False)
-        blank = [""] * (len(_HEADS) - 5)
-        title = f"cost per packet, {many} against {few}"
-        made.append(["growth", title, *blank, _range(grown, 2), f"<= {must:g}, {aim:g}", judgement])
-    return made
+    """A row of text for each case."""
+    return [_row(key, stored["cases"][key]["what"], found) for key, found in figures(stored).items()]
 
 
 def data(stored: dict[str, Any]) -> list[list[str]]:
-    """The rows for a file of comma-separated values, below a head with the units. A ratio has three cells."""
+    """The rows for a file of comma-separated values, below a head with the units. A range has three cells."""
     made = [_GIVEN["columns"].split()]
-    for *numbers, spread, asked, judgement in rows(stored):
-        cells = [number.replace(",", "") if i > 1 else number for i, number in enumerate(numbers)]
-        ratio = re.findall(r"[\d.]+", spread) or [""] * 3
-        made.append([*cells, *ratio, asked, judgement])
+    for key, what, *numbers, asked, judgement in rows(stored):
+        cells = []
+        for column, number in enumerate(numbers, start=2):
+            found = re.findall(r"[\d.]+", number.replace(",", ""))
+            cells += found or [""] * (3 if column in _GIVEN["ranges"] else 1)
+        made.append([key, what, *cells, asked, judgement])
     return made
 
 
 def show(stored: dict[str, Any]) -> None:
     """Prints the tables."""
-    terminal.show_whole("", _GIVEN["short"], [[name, *row] for name, _, *row in rows(stored)])
-    for line in [_ns3(stored), *_facts(stored), *_steps(stored)]:
+    columns = _GIVEN["in_terminal"]
+    terminal.show_whole("", _GIVEN["short"], [[row[i] for i in columns] for row in rows(stored)])
+    for line in [*_facts(stored), *_steps(stored)]:
         terminal.line(line)
-
-
-def _ns3(stored: dict[str, Any]) -> str:
-    """The result of one run of ns-3."""
-    run = stored.get("ns3")
-    if run is None:
-        return "ns-3 was not measured: that needs scenario e, and a Python with ns-3 in BENTPIPE_NS3_PYTHON"
-    speed = run["packets"] / run["cpu_s"]
-    times = figures(stored)["e"].here.median / speed
-    return (
-        f"ns-3, one run of e: {run['packets']:,} packets in {run['cpu_s']:.1f} CPU seconds after its start; "
-        f"here {times:,.0f} times as many per CPU second"
-    )
 
 
 def _facts(stored: dict[str, Any]) -> list[str]:
@@ -261,8 +252,9 @@ def _facts(stored: dict[str, Any]) -> list[str]:
             each = taken["grown_bytes"] / taken["things"]
             peak = _megabytes(taken["peak_bytes"])
             found.append(f"{each:,.0f} {what} ({taken['things']:,} take {peak} MB); asked {limit}")
-    for name, limit in _GIVEN["start"].items():
-        wall_s, cpu_s = (Spread.of([t[k] for t in stored["start"][name]]).median for k in ("wall_s", "cpu_s"))
+    for name, times in stored["start"].items():
+        wall_s, cpu_s = (Spread.of([t[k] for t in times]).median for k in ("wall_s", "cpu_s"))
+        limit = _GIVEN["start"][name]
         found.append(f"{name}: {1e3 * wall_s:.0f} ms, of them {1e3 * cpu_s:.0f} ms of CPU time{limit}")
     return found
 
@@ -309,7 +301,6 @@ def tables(stored: dict[str, Any]) -> Mapping[str, str]:
         f"{machine['memory']};\n{machine['system']}, rustc {machine['rustc']}, Python {machine['python']}; "
         f"load {machine['load']}.",
         "scenarios": _shown(stored, _GIVEN["on_page"]),
-        "ns3": f"{_ns3(stored)}.",
     }
     if "environments" in stored:
         made["environments"] = "\n".join(f"- {line}." for line in _steps(stored))

@@ -1,11 +1,10 @@
 """Goodput beside ns-3: six senders, two round-trip times, without loss and with PER 0.001.
 
-    python3.11 -m venv ns3-env && ns3-env/bin/pip install ns3==3.44.post0      (0.5 GB)
-    BENTPIPE_NS3_PYTHON=ns3-env/bin/python python python/tests/witness/ns3_grid.py
+    apt-get install libns3-dev
+    python python/tests/witness/ns3_grid.py
 
-prints docs/validation/ns3-grid.csv in five to ten minutes; ns-3 alone takes ten seconds of CPU to
-start. The variable names a Python in which `from ns import ns` works, by default this one. ns-3 is no
-dependency of Bentpipe.
+prints docs/validation/ns3-grid.csv in some minutes. `bentpipe.bench.ns3` compiles the program that runs ns-3
+and makes its arguments of the same scenario that runs here.
 
 Where the rules of ns-3 and of the controller here differ, a sender has a `rule`: a controller in Python that
 states ns-3's (`ns3_rules.py`). A cell that differs must agree with the rule in the place of the controller.
@@ -14,24 +13,21 @@ states ns-3's (`ns3_rules.py`). A cell that differs must agree with the rule in 
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import os
 import statistics
-import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import data_file
 import ns3_rules
 
 import bentpipe as bp
+from bentpipe.bench import ns3
 from bentpipe.ns2.dumbbell import ENDLESS, packets
 
-MISSING = "ns-3 is not importable (pip install ns3, and name its Python in BENTPIPE_NS3_PYTHON)"
 NOT_INSTALLED = 3
 """Exit status, as scripts/validate.py has it."""
 RATE = 10e6
@@ -43,20 +39,6 @@ DURATION_S = {100: 60.0, 500: 200.0}
 SEEDS, BBR_SEEDS = 10, 3
 """BBR scatters little, and a run of it costs ns-3 ten times as much."""
 TOLERANCE = 0.10
-
-
-def python() -> str:
-    """The Python that has ns-3."""
-    return os.environ.get("BENTPIPE_NS3_PYTHON", sys.executable)
-
-
-def available() -> bool:
-    """Are there bindings of ns-3? Looks without starting them, which takes long."""
-    probe = "import importlib.util, sys; sys.exit(importlib.util.find_spec('ns') is None)"
-    try:
-        return subprocess.run([python(), "-c", probe], check=False).returncode == 0
-    except OSError:
-        return False
 
 
 @dataclass(frozen=True)
@@ -112,22 +94,6 @@ class Cell:
         """Of the path, packets: the buffer, and where the first slow start ends."""
         return packets(RATE, self.rtt_ms / 1e3)
 
-    def for_ns3(self, seed: int) -> dict[str, Any]:
-        """The run, as `ns3_runs.py` reads it."""
-        edge = [10**9, 10**6, 1_000_000]
-        return {
-            "cc": self.sender.socket,
-            "settings": self.sender.settings,
-            "seed": seed,
-            "mss": MSS,
-            "ssthresh": self.bdp,
-            # Room for pipe and queue and a recovery; ns-3's cost per packet grows with it.
-            "window": 4 * self.bdp,
-            "per": self.per,
-            "duration": DURATION_S[self.rtt_ms],
-            "links": [edge, [int(RATE), self.rtt_ms * 500_000 - 2_000_000, self.bdp], edge],
-        }
-
     def here(self, seed: int) -> bp.Scenario:
         """The run for Bentpipe: profile `modern` as far as ns-3 follows the same RFCs."""
         edge = bp.Link(rate="1 Gbit/s", delay="1 ms", queue=ENDLESS)
@@ -163,29 +129,10 @@ def cells() -> list[Cell]:
     return [Cell(sender, rtt_ms, per) for sender in SENDERS for rtt_ms in DURATION_S for per in PERS]
 
 
-def ask_ns3(runs: list[dict[str, Any]], jobs: int = 2) -> Iterator[float]:
-    """Goodputs in Mbit/s, in order, as they come; `jobs` runs at a time.
-
-    Raises:
-        RuntimeError: ns-3 failed.
-    """
-    script = Path(__file__).with_name("ns3_runs.py")
-    with subprocess.Popen(
-        [python(), script, str(jobs)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as child:
-        assert child.stdin is not None and child.stdout is not None
-        child.stdin.write(json.dumps(runs))
-        child.stdin.close()
-        for run in runs:
-            line = child.stdout.readline()
-            got = json.loads(line)["bytes"] if line else None
-            if got is None:
-                raise RuntimeError(f"ns-3 failed on {run['cc']}")
-            yield got * 8.0 / run["duration"] / 1e6
+def there(cell: Cell, seed: int) -> float:
+    """Goodput of ns-3 in Mbit/s."""
+    sender = cell.sender
+    return ns3.run(cell.here(seed), sender.socket, sender.settings) * 8.0 / DURATION_S[cell.rtt_ms] / 1e6
 
 
 @dataclass(frozen=True)
@@ -251,15 +198,18 @@ def here(cell: Cell) -> list[float]:
 
 def compare(chosen: list[Cell], jobs: int = 2) -> Iterator[tuple[Verdict, Verdict | None]]:
     """Both programs on the cells; and where they differ, the cell with the rules of ns-3."""
-    theirs = ask_ns3([cell.for_ns3(seed) for cell in chosen for seed in range(1, cell.seeds + 1)], jobs)
-    for cell in chosen:
-        there = [next(theirs) for _ in range(cell.seeds)]
-        verdict = Verdict(cell, there, here(cell))
-        ruled = None
-        if not verdict.agrees and cell.sender.rule is not None:
-            same = replace(cell, rule=cell.sender.rule)
-            ruled = Verdict(same, there, here(same))
-        yield verdict, ruled
+    ns3.program()
+    with ThreadPoolExecutor(jobs) as pool:
+        runs = [(cell, seed) for cell in chosen for seed in range(1, cell.seeds + 1)]
+        theirs = pool.map(lambda run: there(*run), runs)
+        for cell in chosen:
+            found = [next(theirs) for _ in range(cell.seeds)]
+            verdict = Verdict(cell, found, here(cell))
+            ruled = None
+            if not verdict.agrees and cell.sender.rule is not None:
+                same = replace(cell, rule=cell.sender.rule)
+                ruled = Verdict(same, found, here(same))
+            yield verdict, ruled
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -268,8 +218,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
     parser.add_argument("part", nargs="*", help="only cells with this in their names")
     given = parser.parse_args(arguments)
-    if not available():
-        print(MISSING, file=sys.stderr)
+    if lacks := ns3.missing():
+        print(f"ns-3: {lacks}", file=sys.stderr)
         return NOT_INSTALLED
     print(data_file.line(COLUMNS))
     bad = 0

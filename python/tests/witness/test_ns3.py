@@ -1,11 +1,13 @@
-"""Goodput agrees with ns-3 (docs/validation.md); skips where its bindings are missing."""
+"""Goodput agrees with ns-3 (docs/validation.md); skips where its libraries are missing."""
 
 from __future__ import annotations
 
 import pytest
-from ns3_grid import MISSING, available, cells, compare
+from ns3_grid import cells, compare
 
-needs_ns3 = pytest.mark.skipif(not available(), reason=MISSING)
+from bentpipe.bench import ns3
+
+needs_ns3 = pytest.mark.skipif(ns3.missing() is not None, reason=f"ns-3: {ns3.missing()}")
 
 
 @needs_ns3
