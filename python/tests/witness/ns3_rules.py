@@ -1,4 +1,4 @@
-"""Congestion control as ns-3 3.44 has it, where its rules are not those of the controllers here.
+"""Congestion control as ns-3 (3.37, 3.44) has it, where its rules are not those of the controllers here.
 
 Each class states the rules of one of its senders as a controller in Python, so that a difference between
 ns-3 and a registered controller can be traced to a rule: with the rule, the goodputs agree
