@@ -217,7 +217,7 @@ def calling(pattern: str) -> set[str]:
 def test_what_simulates_is_given_the_scenario_as_it_is_written() -> None:
     """Sweeps, comparisons, studies, advice and evaluations are cases of `sweeps/execution.py`.
 
-    The form with its defaults written out goes to tables, to ns-2 and to messages alone.
+    The form with its defaults written out goes to tables, to ns-2, to ns-3 and to messages alone.
     """
     simulate = calling(r"\b_core\.(run|Threads|EmulatedNetwork)\(")
     assert simulate == {
@@ -230,6 +230,8 @@ def test_what_simulates_is_given_the_scenario_as_it_is_written() -> None:
     assert write_out == {
         "advice/question.py",  # the size of a segment
         "bench/in_page.py",  # likewise
+        "bench/measure.py",  # likewise
+        "bench/ns3.py",
         "emulation/session.py",
         "kernel/choice.py",
         "ns2/script.py",
