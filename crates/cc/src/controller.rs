@@ -65,6 +65,12 @@ pub trait Controller: Debug + Send {
     /// The current decision.
     fn decision(&self) -> Decision;
 
+    /// [`Controller::on_ack`], then [`Controller::decision`]: one virtual call for a sender's commonest event.
+    fn decision_on_ack(&mut self, flow: &Flow, ack: &Ack) -> Decision {
+        self.on_ack(flow, ack);
+        self.decision()
+    }
+
     /// The answer to `why` if it happened now. Pure: [`Event::Congestion`] right after must do just that.
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff;
 

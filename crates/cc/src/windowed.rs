@@ -163,6 +163,7 @@ impl<P: Policy> Windowed<P> {
         self.w.cwnd < self.w.ssthresh
     }
 
+    #[inline(always)]
     fn grow(&mut self, flow: &Flow, ack: &Ack) {
         if ack.acked == 0 {
             return;
@@ -291,12 +292,17 @@ impl<P: Policy> Windowed<P> {
 
 impl<P: Policy> Controller for Windowed<P> {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        let _ = self.decision_on_ack(flow, ack);
+    }
+
+    fn decision_on_ack(&mut self, flow: &Flow, ack: &Ack) -> Decision {
         self.policy.observe(flow, ack);
         if self.added.is_none() {
             self.grow(flow, ack);
         } else {
             self.grow_by_rules(flow, ack);
         }
+        self.decision()
     }
 
     fn on(&mut self, flow: &Flow, event: Event<'_>) {

@@ -51,9 +51,9 @@ impl Limits {
             return;
         }
         self.spent[limit as usize] += span;
-        // A span is less than 292 years, and the conversion of a signed number takes one
-        // instruction instead of five.
-        self.window_time += cwnd as f64 * (span as i64) as f64;
+        // A span is less than 292 years, and a window less than 2^63 bytes. The conversion of a signed number
+        // takes one instruction instead of five.
+        self.window_time += (cwnd as i64) as f64 * (span as i64) as f64;
         self.since = now;
     }
 

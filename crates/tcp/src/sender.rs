@@ -357,7 +357,14 @@ impl Sender {
     /// Reads the controller's decision after an event reported to it.
     #[inline]
     fn ask(&mut self) {
-        self.decision.ask(&*self.cc, self.flow.mss);
+        self.decision.set(self.cc.decision(), self.flow.mss);
+    }
+
+    /// Reports `ack` to the controller, and reads its decision.
+    #[inline]
+    fn report(&mut self, ack: &Ack) {
+        let decision = self.cc.decision_on_ack(&self.flow, ack);
+        self.decision.set(decision, self.flow.mss);
     }
 
     /// When [`Sender::on_deadline`] must be called.

@@ -25,11 +25,11 @@ impl CachedDecision {
         cached
     }
 
-    /// Reads the decision again after an event reported to the controller.
+    /// Replaces the decision after an event reported to the controller.
     #[inline(always)]
-    pub(super) fn ask(&mut self, cc: &dyn Controller, mss: u32) {
+    pub(super) fn set(&mut self, decision: Decision, mss: u32) {
         let before = self.decision.cwnd;
-        let Decision { cwnd, ssthresh, pacing, deadline } = cc.decision();
+        let Decision { cwnd, ssthresh, pacing, deadline } = decision;
         (self.decision.cwnd, self.decision.deadline) = (cwnd, deadline);
         // The comparisons keep the compiler from reading at once two words that were written one by one. That
         // would be a store-to-load forwarding stall of 4 % of the time with BBR.

@@ -12,7 +12,7 @@ use crate::limits::Limit;
 use crate::options::LossRecovery;
 use crate::prr::Prr;
 use crate::rto;
-use crate::sack_option::{SackOption, unwrap};
+use crate::sack_option::SackOption;
 use crate::scoreboard::{Heard, Sent};
 use crate::segment::Data;
 
@@ -128,8 +128,7 @@ impl Sender {
             self.watch_in_order(before, upto, last, rtt);
         }
         self.note_outstanding();
-        self.cc.on_ack(&self.flow, &ack);
-        self.ask();
+        self.report(&ack);
         self.timer = if self.board.outstanding() > 0 { now + self.rto.rto() } else { Time::MAX };
         if self.is_done() {
             self.path = Path::Slow;
@@ -172,25 +171,23 @@ impl Sender {
         let mss = u64::from(self.flow.mss);
         let (mut una, mut next) = (self.board.una(), self.board.next());
         let (mut taken, mut last_at) = (0, Time(0));
+        let mut limited = una < self.limited_until;
         let mut ack = Ack::default();
         ack.acks = 1;
         for (now, number) in acks {
-            let upto = unwrap(number, una);
-            if upto <= una || upto > next || self.watchful && !self.rack_is_silent(upto) {
+            let acked = u64::from(number.wrapping_sub(una as u32));
+            let upto = una + acked;
+            if acked == 0 || upto > next || self.watchful && !self.rack_is_silent(upto) {
                 break;
             }
             (taken, last_at) = (taken + 1, now);
             self.limits.pass(now, self.decision.cwnd);
             self.flow.now = now;
-            self.flow.cwnd_limited = una < self.limited_until;
+            self.flow.cwnd_limited = limited;
             let (first, last) = self.board.shift(upto);
-            ack.acked = (upto - una) * mss;
+            ack.acked = acked * mss;
             self.flow.delivered += ack.acked;
-            if upto - una > 1 {
-                ack.uncounted = ack.acked.saturating_sub(self.growth_limit(false));
-            } else {
-                ack.uncounted = 0;
-            }
+            ack.uncounted = if acked > 1 { ack.acked.saturating_sub(self.growth_limit(false)) } else { 0 };
             let (rtt, for_timer) = (now.since(last), now.since(first));
             self.rto.sample(for_timer, upto, next);
             rto::follow(&mut self.flow.rtt, rtt, if self.srtt_of_oldest { for_timer } else { rtt });
@@ -200,18 +197,16 @@ impl Sender {
                 self.round_mark = next;
                 self.flow.round += 1;
             }
-            self.duplicates.count = 0;
             if self.watchful {
                 self.watch_in_order(una, upto, last, rtt);
             }
             self.flow.in_flight = (next - upto) * mss;
-            self.cc.on_ack(&self.flow, &ack);
-            self.ask();
+            self.report(&ack);
             una = upto;
-            self.timer = if next > una { now + self.rto.rto() } else { Time::MAX };
             self.allowed_end = una + self.decision.segments();
             sampled(rtt);
             if !self.is_led_by_window() {
+                self.timer = if next > una { now + self.rto.rto() } else { Time::MAX };
                 break;
             }
             while next < self.allowed_end {
@@ -222,13 +217,18 @@ impl Sender {
             self.timer = now + self.rto.rto(); // something is outstanding now
             self.flow.in_flight = (next - una) * mss;
             self.limited_until = next;
+            limited = true;
             if self.watchful {
                 self.watch_pause(now);
             }
             self.limits.set(Limit::Cwnd);
-            if self.due() < armed || self.decision.cwnd < mss || self.decision.cwnd == u64::MAX {
+            let due = if self.watchful { self.due() } else { self.timer };
+            if due < armed || self.decision.cwnd < mss || self.decision.cwnd == u64::MAX {
                 break;
             }
+        }
+        if taken > 0 {
+            self.duplicates.count = 0;
         }
         (taken, last_at)
     }
@@ -380,8 +380,7 @@ impl Sender {
         self.note_in_flight();
         self.reduce(1, false);
         ack.uncounted = mss; // a duplicate ACK brings no growth (RFC 5681 section 3.2 step 1)
-        self.cc.on_ack(&self.flow, &ack);
-        self.ask();
+        self.report(&ack);
         if self.watchful && once {
             self.restart_for_sack(sent);
         }
