@@ -75,18 +75,23 @@ fn check_tle_line(line: &str, which: u8) -> Result<(), String> {
         let length = line.chars().count();
         return Err(format!("line {which} of a TLE has 69 characters, this one has {length}"));
     }
-    let digit = |b: u8| match b {
-        b'0'..=b'9' => u32::from(b - b'0'),
-        b'-' => 1,
-        _ => 0,
-    };
-    let (sum, last) = (line.bytes().take(68).map(digit).sum::<u32>() % 10, &line[68..]);
+    let (sum, last) = (checksum(&line.as_bytes()[..68]), &line[68..]);
     if last.parse() != Ok(sum) {
         return Err(format!(
             "line {which} of a TLE ends in the checksum {last}, but its characters give {sum}"
         ));
     }
     Ok(())
+}
+
+/// The last digit of a TLE's line with these characters before it.
+pub(crate) fn checksum(line: &[u8]) -> u32 {
+    let digit = |b: &u8| match b {
+        b'0'..=b'9' => u32::from(b - b'0'),
+        b'-' => 1,
+        _ => 0,
+    };
+    line.iter().map(digit).sum::<u32>() % 10
 }
 
 /// Reads the satellites of an OMM text.

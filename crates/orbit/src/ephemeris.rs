@@ -56,6 +56,12 @@ impl Ephemeris {
         }
     }
 
+    /// The same satellites, with nothing worked out yet: for another thread.
+    #[must_use]
+    pub(crate) fn anew(&self) -> Self {
+        Self::new(self.satellites.clone())
+    }
+
     /// The satellites.
     pub fn satellites(&self) -> &[Satellite] {
         &self.satellites

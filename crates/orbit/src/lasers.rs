@@ -82,7 +82,7 @@ impl Lasers {
 }
 
 /// Does the straight line between two satellites stay above the air?
-fn is_clear(p: &Vector, q: &Vector) -> bool {
+pub(crate) fn is_clear(p: &Vector, q: &Vector) -> bool {
     let way = minus(q, p);
     let length2 = dot(&way, &way);
     let along = -dot(p, &way) / length2;

@@ -91,7 +91,7 @@ struct Way {
 /// A request that is wrong, a satellite without a position, or an interruption.
 pub fn path(request: &Request, go_on: &mut dyn FnMut(f64) -> bool) -> Result<Timetable, OrbitError> {
     let mut walk = Walk::new(request)?;
-    let (duration, step) = (walk.setting.duration_ns, nanoseconds(request.step_s));
+    let (duration, step) = (walk.setting.sky.duration_ns, nanoseconds(request.step_s));
     let pause = nanoseconds(request.handover_break_s);
     let mut next_step = 0;
     let mut break_end = None;
@@ -165,13 +165,13 @@ impl<'a> Walk<'a> {
     /// The path at an instant.
     fn way(&mut self, t_ns: i64, is_step: bool) -> Result<Option<Way>, OrbitError> {
         let choose = is_step && self.is_due(t_ns);
-        let turn = self.setting.turn(t_ns);
+        let turn = self.setting.sky.turn(t_ns);
         let setting = &mut self.setting;
         let observer = setting.a.observer(t_ns, &turn);
         if setting.mode == Mode::Lasers {
-            setting.ephemeris.all(t_ns)?; // one pass over all is faster than one by one
+            setting.sky.ephemeris.all(t_ns)?; // one pass over all is faster than one by one
         }
-        setting.a.all(&mut setting.ephemeris, t_ns, &observer, &mut self.seen_a)?;
+        setting.a.all(&mut setting.sky.ephemeris, t_ns, &observer, &mut self.seen_a)?;
         let way = match setting.mode {
             Mode::Lasers => self.by_lasers(t_ns, &turn, &observer, choose)?,
             Mode::BentPipe => self.by_bent_pipe(t_ns, &turn, choose)?,
@@ -188,7 +188,7 @@ impl<'a> Walk<'a> {
         choose: bool,
     ) -> Result<Option<Way>, OrbitError> {
         let at_b = self.setting.ends[0].observer(t_ns, turn);
-        self.setting.ends[0].all(&mut self.setting.ephemeris, t_ns, &at_b, &mut self.seen_b)?;
+        self.setting.ends[0].all(&mut self.setting.sky.ephemeris, t_ns, &at_b, &mut self.seen_b)?;
         self.in_reach = (self.seen_a.len(), self.seen_b.len());
         if let Some(held) = self.held.filter(|_| !choose)
             && let (Some(a), Some(b)) = (find(&self.seen_a, held.first), find(&self.seen_b, held.last))
@@ -203,7 +203,7 @@ impl<'a> Walk<'a> {
                 _ => Ok(None),
             };
         }
-        let places = self.setting.ephemeris.all(t_ns)?;
+        let places = self.setting.sky.ephemeris.all(t_ns)?;
         let (a, b) = (End::Ground(&at_a.place, &self.seen_a), End::Ground(&at_b.place, &self.seen_b));
         let Some((km, satellites)) = self.setting.lasers.shortest(places, a, b) else {
             return Ok(None);
@@ -224,7 +224,7 @@ impl<'a> Walk<'a> {
 
     /// The shortest way from one chosen satellite to another.
     fn between(&mut self, t_ns: i64, a: Look, b: Look) -> Result<Option<Way>, OrbitError> {
-        let places = self.setting.ephemeris.all(t_ns)?;
+        let places = self.setting.sky.ephemeris.all(t_ns)?;
         let found = self.setting.lasers.shortest(places, End::Satellite(a.index), End::Satellite(b.index));
         Ok(found.map(|(km, satellites)| Way {
             access: Access { first: a.index, last: b.index, gateway: 0 },
@@ -262,7 +262,7 @@ impl<'a> Walk<'a> {
             for (gateway, observer) in ends.iter().enumerate() {
                 let setting = &mut self.setting;
                 let Some(down) =
-                    setting.ends[gateway].one(look.index, &mut setting.ephemeris, t_ns, observer)?
+                    setting.ends[gateway].one(look.index, &mut setting.sky.ephemeris, t_ns, observer)?
                 else {
                     continue;
                 };
@@ -316,7 +316,7 @@ impl<'a> Walk<'a> {
         let access = now.zip(self.last).is_some_and(|(new, old)| new.0 != old.0);
         let handover = now.zip(self.last).is_some_and(|(new, old)| new != old);
         self.last = now.or(self.last);
-        let id = |index: usize| self.setting.ephemeris.satellites()[index].id;
+        let id = |index: usize| self.setting.sky.ephemeris.satellites()[index].id;
         let gateway = |w: &Way| if self.request.gateways.is_empty() { -1 } else { w.access.gateway as i32 };
         let rows = &mut self.columns;
         rows.t_s.push(t_ns as f64 / 1e9);
@@ -339,8 +339,8 @@ impl<'a> Walk<'a> {
 
     fn finish(self) -> Timetable {
         let Self { setting, columns, routes, .. } = self;
-        let satellites = setting.ephemeris.satellites();
-        let mut warnings = setting.warnings;
+        let satellites = setting.sky.ephemeris.satellites();
+        let mut warnings = setting.sky.warnings;
         if !columns.reachable.iter().any(|r| *r) {
             warnings.push(why_unreachable(&columns, setting.mode, setting.a.ground().name()));
         }
@@ -351,11 +351,11 @@ impl<'a> Walk<'a> {
         Timetable {
             columns,
             routes: by_number,
-            epoch: format!("{:?}Z", setting.start),
+            epoch: format!("{:?}Z", setting.sky.start),
             satellites: satellites.len(),
             mode: setting.mode,
             min_elevation_deg: setting.min_elevation_deg,
-            shell: setting.shell_name,
+            shell: setting.sky.shell_name,
             warnings,
         }
     }

@@ -8,7 +8,7 @@ use crate::elements::{self, Notation};
 use crate::error::{OrbitError, within, wrong};
 use crate::ground::Point;
 use crate::satellites::Satellite;
-use crate::shell::{Shell, default_elevation};
+use crate::shell::Shell;
 use crate::shells;
 
 /// A path over time between two ground points.
@@ -163,8 +163,28 @@ pub enum Rule {
     Length,
 }
 
-/// Rows that one request may ask for.
-const MOST_ROWS: f64 = 2e7;
+/// Steps that one request may ask for.
+const MOST_STEPS: f64 = 2e7;
+
+/// A request of any kind from its JSON.
+pub(crate) fn read<T: serde::de::DeserializeOwned>(json: &str) -> Result<T, OrbitError> {
+    let mut reader = serde_json::Deserializer::from_str(json);
+    serde_path_to_error::deserialize(&mut reader).map_err(|e| {
+        let (path, what) = (e.path().to_string(), e.into_inner().to_string());
+        let what = what.split(" at line ").next().unwrap_or_default().to_owned();
+        OrbitError::Request(if path == "." { what } else { format!("{path}: {what}") })
+    })
+}
+
+/// Checks the length of a run and the time between two steps.
+pub(crate) fn check_steps(duration_s: f64, step_s: f64) -> Result<(), OrbitError> {
+    within("duration_s", duration_s, 1e-3, 366.0 * 86_400.0)?;
+    within("step_s", step_s, 1e-6, 86_400.0)?;
+    if duration_s / step_s > MOST_STEPS {
+        return wrong(format!("{duration_s} s in steps of {step_s} s are more than {MOST_STEPS} rows"));
+    }
+    Ok(())
+}
 
 impl Request {
     /// Reads a request and checks its numbers.
@@ -172,25 +192,13 @@ impl Request {
     /// # Errors
     /// The key that is wrong, and what would be right.
     pub fn from_json(json: &str) -> Result<Self, OrbitError> {
-        let mut reader = serde_json::Deserializer::from_str(json);
-        let request: Self = serde_path_to_error::deserialize(&mut reader).map_err(|e| {
-            let (path, what) = (e.path().to_string(), e.into_inner().to_string());
-            let what = what.split(" at line ").next().unwrap_or_default().to_owned();
-            OrbitError::Request(if path == "." { what } else { format!("{path}: {what}") })
-        })?;
+        let request: Self = read(json)?;
         request.check()?;
         Ok(request)
     }
 
     fn check(&self) -> Result<(), OrbitError> {
-        within("duration_s", self.duration_s, 1e-3, 366.0 * 86_400.0)?;
-        within("step_s", self.step_s, 1e-6, 86_400.0)?;
-        if self.duration_s / self.step_s > MOST_ROWS {
-            return wrong(format!(
-                "{} s in steps of {} s are more than {MOST_ROWS} rows",
-                self.duration_s, self.step_s
-            ));
-        }
+        check_steps(self.duration_s, self.step_s)?;
         within("handover_break_s", self.handover_break_s, 0.0, 3_600.0)?;
         within("ground_speed", self.ground_speed, 0.01, 1.0)?;
         within("ut1_minus_utc_s", self.ut1_minus_utc_s, -1.0, 1.0)?;
@@ -209,12 +217,6 @@ impl Request {
             }
         }
         self.min_elevation_deg.map_or(Ok(()), |degrees| within("min_elevation_deg", degrees, 0.0, 90.0))
-    }
-
-    /// Least elevation of a point, degrees.
-    pub(crate) fn elevation(&self, point: Option<&Point>, shell: Option<&Shell>) -> f64 {
-        let own = point.and_then(|p| p.min_elevation_deg).or(self.min_elevation_deg);
-        own.unwrap_or_else(|| shell.map_or_else(default_elevation, |s| s.min_elevation_deg))
     }
 }
 

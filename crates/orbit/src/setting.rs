@@ -8,19 +8,98 @@ use crate::error::{OrbitError, wrong};
 use crate::ground::{Ground, Point, great_circle_km};
 use crate::horizon::{Horizon, Reach};
 use crate::lasers::Lasers;
-use crate::request::{Fleet, Mode, Request, Rule, nanoseconds, read_epoch};
+use crate::request::{Mode, Request, Rule, Satellites, nanoseconds, read_epoch};
 use crate::satellites::{OLDEST_DAYS, usable};
+use crate::shell::{Shell, default_elevation};
 
-/// Everything that a run needs.
+/// Satellites over a turning Earth.
 #[derive(Debug)]
-pub(crate) struct Setting {
+pub(crate) struct Sky {
     pub(crate) start: NaiveDateTime,
     ut1_ns: i64,
     pub(crate) duration_ns: i64,
     pub(crate) ephemeris: Ephemeris,
-    pub(crate) lasers: Lasers,
     /// Satellites with a laser between them, by index.
     pub(crate) pairs: Vec<(u32, u32)>,
+    pub(crate) shell: Option<Shell>,
+    pub(crate) shell_name: Option<&'static str>,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Sky {
+    /// Reads the elements, for a run from `epoch` on; by default from the instant of the elements.
+    pub(crate) fn new(
+        satellites: &Satellites,
+        epoch: Option<&str>,
+        (duration_s, ut1_minus_utc_s): (f64, f64),
+    ) -> Result<Self, OrbitError> {
+        let fleet = satellites.fleet()?;
+        let start = epoch.map_or(Ok(fleet.epoch), |text| read_epoch(text, "epoch"))?;
+        let duration_ns = nanoseconds(duration_s);
+        let mut warnings = Vec::new();
+        // The elements of a shell are made, not measured: they do not age.
+        let oldest = if fleet.shell.is_some() { f64::INFINITY } else { OLDEST_DAYS };
+        let satellites = usable(fleet.satellites, start, duration_ns, oldest, &mut warnings)?;
+        let pairs = fleet.shell.as_ref().map(|s| s.plus_grid()).unwrap_or_default();
+        if fleet.shell.as_ref().is_some_and(|s| s.size() != satellites.len()) {
+            return wrong(warnings.pop().unwrap_or_default()); // numbers of the grid would be wrong
+        }
+        Ok(Self {
+            start,
+            ut1_ns: nanoseconds(ut1_minus_utc_s),
+            duration_ns,
+            ephemeris: Ephemeris::new(satellites),
+            pairs,
+            shell: fleet.shell,
+            shell_name: fleet.name,
+            warnings,
+        })
+    }
+
+    /// The orientation of the Earth at an instant.
+    pub(crate) fn turn(&self, t_ns: i64) -> Turn {
+        Turn::at(self.start, t_ns + self.ut1_ns)
+    }
+
+    /// Least elevation of a point, degrees: its own, or else `general`, or else the shell's.
+    pub(crate) fn elevation(&self, point: Option<&Point>, general: Option<f64>) -> f64 {
+        let own = point.and_then(|p| p.min_elevation_deg).or(general);
+        own.unwrap_or_else(|| self.shell.as_ref().map_or_else(default_elevation, |s| s.min_elevation_deg))
+    }
+
+    /// The horizon of a point; `key` is its place in the request. `greatest_length_km` goes with the rule
+    /// `length`.
+    pub(crate) fn horizon(
+        &self,
+        point: &Point,
+        key: &str,
+        elevation: f64,
+        (rule, greatest_length_km): (Rule, Option<f64>),
+    ) -> Result<Horizon, OrbitError> {
+        let ground = Ground::new(point, key)?;
+        let reach = match rule {
+            Rule::Elevation => Reach::Elevation(elevation),
+            Rule::Length => {
+                let shell = self.shell.as_ref();
+                let by_shell = shell.and_then(|s| s.greatest_length_km);
+                let by_angle = shell
+                    .filter(|_| elevation > 0.0)
+                    .map(|s| s.altitude() / libm::sin(elevation * (std::f64::consts::PI / 180.0)));
+                let length = greatest_length_km.or(by_shell).or(by_angle);
+                Reach::Length(
+                    length.map_or_else(|| wrong("reach is \"length\": give greatest_length_km"), Ok)?,
+                )
+            }
+        };
+        Ok(Horizon::new(ground, reach, &self.ephemeris))
+    }
+}
+
+/// Everything that a run needs.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    pub(crate) sky: Sky,
+    pub(crate) lasers: Lasers,
     pub(crate) mode: Mode,
     pub(crate) a: Horizon,
     /// `b`, or the gateways.
@@ -28,44 +107,17 @@ pub(crate) struct Setting {
     /// `b` behind the gateways.
     pub(crate) beyond: Option<Ground>,
     pub(crate) min_elevation_deg: f64,
-    pub(crate) shell_name: Option<&'static str>,
-    pub(crate) warnings: Vec<String>,
 }
 
 impl Setting {
     /// Reads elements and checks what fits together.
     pub(crate) fn new(request: &Request) -> Result<Self, OrbitError> {
-        let Fleet { satellites, shell, name, epoch } = request.satellites.fleet()?;
-        let start = request.epoch.as_deref().map_or(Ok(epoch), |text| read_epoch(text, "epoch"))?;
-        let duration_ns = nanoseconds(request.duration_s);
-        let mut warnings = Vec::new();
-        // The elements of a shell are made, not measured: they do not age.
-        let oldest = if shell.is_some() { f64::INFINITY } else { OLDEST_DAYS };
-        let satellites = usable(satellites, start, duration_ns, oldest, &mut warnings)?;
-        let pairs = shell.as_ref().map(|s| s.plus_grid()).unwrap_or_default();
-        if shell.as_ref().is_some_and(|s| s.size() != satellites.len()) {
-            return wrong(warnings.pop().unwrap_or_default()); // numbers of the grid would be wrong
-        }
-        let mode = mode(request, !pairs.is_empty())?;
-        let ephemeris = Ephemeris::new(satellites);
+        let times = (request.duration_s, request.ut1_minus_utc_s);
+        let sky = Sky::new(&request.satellites, request.epoch.as_deref(), times)?;
+        let mode = mode(request, !sky.pairs.is_empty())?;
+        let rule = (request.reach, request.greatest_length_km);
         let horizon = |point: &Point, key: &str| {
-            let ground = Ground::new(point, key)?;
-            let elevation = request.elevation(Some(point), shell.as_ref());
-            let reach = match request.reach {
-                Rule::Elevation => Reach::Elevation(elevation),
-                Rule::Length => {
-                    let by_shell = shell.as_ref().and_then(|s| s.greatest_length_km);
-                    let by_angle = shell
-                        .as_ref()
-                        .filter(|_| elevation > 0.0)
-                        .map(|s| s.altitude() / libm::sin(elevation * (std::f64::consts::PI / 180.0)));
-                    let length = request.greatest_length_km.or(by_shell).or(by_angle);
-                    Reach::Length(
-                        length.map_or_else(|| wrong("reach is \"length\": give greatest_length_km"), Ok)?,
-                    )
-                }
-            };
-            Ok(Horizon::new(ground, reach, &ephemeris))
+            sky.horizon(point, key, sky.elevation(Some(point), request.min_elevation_deg), rule)
         };
         let a = horizon(&request.a, "a")?;
         let beyond = request.b.as_ref().map(|b| Ground::new(b, "b")).transpose()?;
@@ -77,25 +129,14 @@ impl Setting {
             }
         };
         Ok(Self {
-            start,
-            ut1_ns: nanoseconds(request.ut1_minus_utc_s),
-            duration_ns,
-            lasers: Lasers::new(ephemeris.satellites().len(), &pairs),
-            pairs,
-            ephemeris,
+            lasers: Lasers::new(sky.ephemeris.satellites().len(), &sky.pairs),
             mode,
             a,
             ends,
             beyond: beyond.filter(|_| !request.gateways.is_empty()),
-            min_elevation_deg: request.elevation(Some(&request.a), shell.as_ref()),
-            shell_name: name,
-            warnings,
+            min_elevation_deg: sky.elevation(Some(&request.a), request.min_elevation_deg),
+            sky,
         })
-    }
-
-    /// The orientation of the Earth at an instant.
-    pub(crate) fn turn(&self, t_ns: i64) -> Turn {
-        Turn::at(self.start, t_ns + self.ut1_ns)
     }
 
     /// From an end of the bent pipe to `b` on the ground, km.
@@ -108,10 +149,10 @@ impl Setting {
     /// Until when a satellite stays in reach of a point, ns; point 0 is `a`, 1 the first of the ends.
     pub(crate) fn stays(&mut self, point: usize, index: usize, t_ns: i64) -> Result<f64, OrbitError> {
         const LONGEST_NS: i64 = 6 * 3_600 * 1_000_000_000;
-        let (start, ut1_ns) = (self.start, self.ut1_ns);
-        let turn_at = move |t: i64| Turn::at(start, t + ut1_ns);
+        let sky = &self.sky;
+        let turn_at = |t: i64| sky.turn(t);
         let horizon = if point == 0 { &mut self.a } else { &mut self.ends[point - 1] };
-        let until = horizon.stays_until(index, &self.ephemeris, t_ns, t_ns + LONGEST_NS, &turn_at)?;
+        let until = horizon.stays_until(index, &sky.ephemeris, t_ns, t_ns + LONGEST_NS, &turn_at)?;
         Ok(until as f64)
     }
 }

@@ -13,9 +13,10 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use sgp4::chrono::NaiveDateTime;
+use sgp4::chrono::{Datelike, NaiveDateTime, Timelike};
 use sgp4::{Constants, Orbit, WGS72};
 
+use crate::elements::checksum;
 use crate::error::{OrbitError, within, wrong};
 use crate::satellites::Satellite;
 
@@ -192,6 +193,56 @@ impl Shell {
         .map_err(|e| OrbitError::Request(format!("satellites: {e}")))
     }
 
+    /// The shell as TLEs of three lines, as Hypatia's programs read them. Satellite n is called `name` n, and
+    /// has the catalogue number n + 1.
+    ///
+    /// # Errors
+    /// More satellites than a TLE has numbers, or elements that SGP4 refuses.
+    pub fn tles(&self, name: &str, epoch: NaiveDateTime) -> Result<String, OrbitError> {
+        if self.size() > 99_999 {
+            return wrong(format!("{} satellites; a TLE has numbers up to 99999", self.size()));
+        }
+        let day = f64::from(epoch.ordinal()) + f64::from(epoch.num_seconds_from_midnight()) / 86_400.0;
+        let motion = self.kozai_motion()?;
+        let mut text = String::new();
+        for number in 0..self.planes * self.per_plane {
+            let (raan, anomaly) = self.angles(number / self.per_plane, number % self.per_plane);
+            let (catalogue, year) = (number + 1, epoch.year().rem_euclid(100));
+            let lines = [
+                format!(
+                    "1 {catalogue:05}U 00000ABC {year:02}{day:012.8}  .00000000  00000-0  00000+0 0    0"
+                ),
+                format!(
+                    "2 {catalogue:05} {:8.4} {raan:8.4} 0000001   0.0000 {anomaly:8.4} {motion:11.8}    0",
+                    self.inclination_deg
+                ),
+            ];
+            text.push_str(&format!("{name} {number}\n"));
+            for line in lines {
+                text.push_str(&format!("{line}{}\n", checksum(line.as_bytes())));
+            }
+        }
+        Ok(text)
+    }
+
+    /// The mean motion of a TLE (Kozai's), revolutions a day: that for which SGP4 finds the altitude.
+    fn kozai_motion(&self) -> Result<f64, OrbitError> {
+        if let Some(motion) = self.mean_motion_rev_per_day {
+            return Ok(motion);
+        }
+        let wanted = self.orbit(0.0, 0.0)?.mean_motion;
+        let mut motion = wanted;
+        for _ in 0..10 {
+            let shell = Self {
+                altitude_km: None,
+                mean_motion_rev_per_day: Some(motion * (720.0 / std::f64::consts::PI)),
+                ..self.clone()
+            };
+            motion *= wanted / shell.orbit(0.0, 0.0)?.mean_motion;
+        }
+        Ok(motion * (720.0 / std::f64::consts::PI))
+    }
+
     /// The pairs of satellites with a laser between them, each once: the +grid. Empty if the shell has none.
     pub fn plus_grid(&self) -> Vec<(u32, u32)> {
         let (planes, per_plane) = (self.planes, self.per_plane);
@@ -262,6 +313,29 @@ mod tests {
         let k1 = walker(34, 34, Phase::HalfSlot);
         assert_eq!(k1.angles(1, 1), (10.588_2, 15.882_4));
         assert_eq!(k1.angles(2, 0), (21.176_5, 0.0));
+    }
+
+    #[test]
+    fn a_shell_as_tles_is_where_the_shell_is() {
+        // Of the first one Hypatia writes the same lines; by an altitude the motion is Kozai's of that altitude.
+        let epoch = sgp4::chrono::NaiveDate::from_ymd_opt(2000, 1, 1).and_then(|d| d.and_hms_opt(0, 0, 0));
+        let epoch = epoch.expect("a date");
+        let mut k1 = walker(34, 34, Phase::HalfSlot);
+        (k1.inclination_deg, k1.altitude_km, k1.mean_motion_rev_per_day) = (51.9, None, Some(14.8));
+        let text = k1.tles("Kuiper-630", epoch).expect("few satellites");
+        let second = "Kuiper-630 1\n\
+             1 00002U 00000ABC 00001.00000000  .00000000  00000-0  00000+0 0    05\n\
+             2 00002  51.9000   0.0000 0000001   0.0000  10.5882 14.80000000    07";
+        assert_eq!(text.lines().skip(3).take(3).collect::<Vec<_>>().join("\n"), second);
+        for shell in [k1, walker(3, 5, Phase::Walker(1))] {
+            let text = shell.tles("shell", epoch).expect("few satellites");
+            let read = crate::elements::read_tle(&text, "shell.tle").expect("its own text");
+            for (read, made) in read.iter().zip(shell.satellites(epoch).expect("elements")) {
+                let (read, made) = (read.position(6_000_000_000_000), made.position(6_000_000_000_000));
+                let apart = crate::earth::distance(&read.expect("in orbit"), &made.expect("in orbit"));
+                assert!(apart < 0.02, "{apart} km apart"); // eight decimals of the motion: 6 m in 100 minutes
+            }
+        }
     }
 
     #[test]

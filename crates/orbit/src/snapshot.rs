@@ -32,8 +32,8 @@ pub fn snapshot(request: &Request, t_s: f64) -> Result<Snapshot, OrbitError> {
         return wrong(format!("t_s is {t_s}, but must be from 0 to duration_s, {}", request.duration_s));
     }
     let (setting, t_ns) = (Setting::new(request)?, nanoseconds(t_s));
-    let turn = setting.turn(t_ns);
-    let satellites = setting.ephemeris.satellites();
+    let turn = setting.sky.turn(t_ns);
+    let satellites = setting.sky.ephemeris.satellites();
     let id = |index: u32| satellites[index as usize].id;
     let mut shot = Snapshot {
         sat: satellites.iter().map(|s| s.id).collect(),
@@ -41,7 +41,7 @@ pub fn snapshot(request: &Request, t_s: f64) -> Result<Snapshot, OrbitError> {
         lon: Vec::with_capacity(satellites.len()),
         alt_km: Vec::with_capacity(satellites.len()),
         points: Vec::new(),
-        lasers: setting.pairs.iter().map(|(a, b)| (id(*a), id(*b))).collect(),
+        lasers: setting.sky.pairs.iter().map(|(a, b)| (id(*a), id(*b))).collect(),
     };
     for satellite in satellites {
         let (lat, lon, alt_km) = geodetic(&turn.to_earth(&satellite.position(t_ns)?));
