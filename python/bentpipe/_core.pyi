@@ -31,6 +31,7 @@ __all__ = [
     "key_parts",
     "measures",
     "nearest",
+    "orbit_network",
     "orbit_path",
     "orbit_shells",
     "orbit_snapshot",
@@ -353,6 +354,24 @@ def orbit_path(request_json: str, progress: Callable[[float], Any] | None = None
     A request that is wrong raises ScenarioError, one line. Ctrl-C ends the work within a second. `progress`
     is told the share
     that is done, from 0 to 1, some ten times a second.
+    """
+
+def orbit_network(request_json: str, progress: Callable[[float], Any] | None = None) -> dict[str, Any]:
+    """The next hop from every satellite and station of a constellation to every station, over time.
+
+    The request is one JSON object with `satellites`, `duration_s`, `step_s`, `epoch`, `min_elevation_deg`,
+    `reach`, `greatest_length_km` and `ut1_minus_utc_s` as for `orbit_path`; `stations`, a list of points;
+    `lasers`, pairs of satellites by index (by default the +grid of the shell); `threads` (1).
+
+    Nodes are satellites by index, then stations. Returns `tables` (arrays t_ns, node, destination, next, -1
+    without a path) and `paths` (t_ns, from, to, length_km, infinite without a path), which hold changes;
+    `on_way`, the satellites of all paths in a row, and `ends`, where those of each path end in it;
+    `satellites` (numbers), `lasers` (pairs), `tles` (the text of a shell, or None), and `info`, JSON with
+    epoch, shell, min_elevation_deg, warnings.
+
+    Raises:
+        ScenarioError: a value is wrong.
+        KeyboardInterrupt: it was interrupted.
     """
 
 def orbit_snapshot(request_json: str, t_s: float) -> dict[str, Any]:

@@ -431,6 +431,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(environment::measures, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_shells, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_path, m)?)?;
+    m.add_function(wrap_pyfunction!(orbit::orbit_network, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_snapshot, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::kernel_support, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::kernel_gaps, m)?)?;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use bentpipe_orbit::{Columns, OrbitError, Request, Timetable};
+use bentpipe_orbit::{
+    Columns, Network, NetworkRequest, OrbitError, PathChanges, Request, TableChanges, Timetable,
+};
 use numpy::PyArray1;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -28,24 +30,72 @@ pub(crate) fn orbit_path<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let request = Request::from_json(request_json).map_err(wrong)?;
+    let timetable = watched(py, progress, |go_on| bentpipe_orbit::path(&request, go_on))?;
+    to_python(py, timetable)
+}
+
+/// Does work that reports its share, and stops it at Ctrl-C.
+fn watched<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(f64) -> bool) -> Result<T, OrbitError> + Send,
+) -> PyResult<T> {
     let failure = Failure::default();
     let reminder = Reminder::every(Duration::from_millis(100));
-    let result = py.detach(|| {
-        bentpipe_orbit::path(&request, &mut |share| {
-            !reminder.is_due() || failure.report(progress.as_ref(), share)
-        })
-    });
+    let result =
+        py.detach(|| work(&mut |share| !reminder.is_due() || failure.report(progress.as_ref(), share)));
     if let Some(error) = failure.take() {
         return Err(error);
     }
-    let timetable = result.map_err(|error| match error {
+    let done = result.map_err(|error| match error {
         OrbitError::Interrupted => PyKeyboardInterrupt::new_err(()),
         other => wrong(other),
     })?;
     if let Some(p) = progress {
         p.call1(py, (1.0,))?;
     }
-    to_python(py, timetable)
+    Ok(done)
+}
+
+/// The forwarding tables of a constellation, and the paths between its stations, over time.
+#[pyfunction]
+#[pyo3(signature = (request_json, progress = None))]
+pub(crate) fn orbit_network<'py>(
+    py: Python<'py>,
+    request_json: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let request = NetworkRequest::from_json(request_json).map_err(wrong)?;
+    let Network { tables, paths, satellites, lasers, tles, epoch, shell, min_elevation_deg, warnings } =
+        watched(py, progress, |go_on| bentpipe_orbit::network(&request, go_on))?;
+    let out = PyDict::new(py);
+    let TableChanges { t_ns, node, destination, next } = tables;
+    let rows = PyDict::new(py);
+    rows.set_item("t_ns", PyArray1::from_vec(py, t_ns))?;
+    rows.set_item("node", PyArray1::from_vec(py, node))?;
+    rows.set_item("destination", PyArray1::from_vec(py, destination))?;
+    rows.set_item("next", PyArray1::from_vec(py, next))?;
+    out.set_item("tables", rows)?;
+    let PathChanges { t_ns, from, to, length_km, satellites: on_way, ends } = paths;
+    let rows = PyDict::new(py);
+    rows.set_item("t_ns", PyArray1::from_vec(py, t_ns))?;
+    rows.set_item("from", PyArray1::from_vec(py, from))?;
+    rows.set_item("to", PyArray1::from_vec(py, to))?;
+    rows.set_item("length_km", PyArray1::from_vec(py, length_km))?;
+    out.set_item("paths", rows)?;
+    out.set_item("on_way", PyArray1::from_vec(py, on_way))?;
+    out.set_item("ends", PyArray1::from_vec(py, ends))?;
+    out.set_item("satellites", PyArray1::from_vec(py, satellites))?;
+    out.set_item("lasers", lasers)?;
+    out.set_item("tles", tles)?;
+    out.set_item(
+        "info",
+        json!({
+            "epoch": epoch, "shell": shell, "min_elevation_deg": min_elevation_deg, "warnings": warnings,
+        })
+        .to_string(),
+    )?;
+    Ok(out)
 }
 
 fn to_python(py: Python<'_>, timetable: Timetable) -> PyResult<Bound<'_, PyDict>> {

@@ -1,6 +1,9 @@
 from .ground import Point as Point
 from .ground import Track as Track
 from .ground import voyage as voyage
+from .networks import Network as Network
+from .networks import cities as cities
+from .networks import network as network
 from .paths import Solution as Solution
 from .paths import path as path
 from .paths import places as places

@@ -1,7 +1,8 @@
-"""`bentpipe orbit`: paths through satellites, shells and places."""
+"""`bentpipe orbit`: paths through satellites, networks, shells and places."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,13 +10,13 @@ import typer
 
 from bentpipe import _core, terminal, units
 from bentpipe.cli import completion
-from bentpipe.cli.verbs import Json, NumbersCommand, argument, option, write_and_show
+from bentpipe.cli.verbs import Json, NumbersCommand, Workers, argument, option, write_and_show
 from bentpipe.io.files import FIGURES, check_kind, make_folder, replace_frame, try_place
 
 if TYPE_CHECKING:
     from bentpipe.orbit.paths import Solution
 
-app = typer.Typer(help="Paths through satellites: shells, TLEs, handovers.", no_args_is_help=True)
+app = typer.Typer(help="Paths through satellites: shells, TLEs, handovers, networks.", no_args_is_help=True)
 
 
 class Places(NumbersCommand):
@@ -135,6 +136,94 @@ def path_verb(
             terminal.line(f"after each handover nothing passes for {terminal.plain(break_)}")
         for place in out or []:
             terminal.line(f"written to {terminal.plain(str(place))}")
+
+
+@app.command("network", cls=Places)
+def network_verb(
+    places: Annotated[
+        list[str] | None,
+        argument(
+            "[PLACE]...",
+            "Stations: names, coordinates, or FILE.csv of name,lat,lon,alt.  [default: 100 cities]",
+            completes=completion.places,
+        ),
+    ] = None,
+    shell: Annotated[
+        str | None,
+        option("NAME", "See bentpipe orbit shells.  [default: starlink-s1]", completes=completion.shells),
+    ] = None,
+    tle: Annotated[
+        Path | None, option("FILE", "Satellites from TLEs, or OMMs (CSV, JSON, KVN, XML).", exists=True)
+    ] = None,
+    from_: Annotated[
+        Path | None,
+        option(
+            "DIR", "Satellites, lasers, stations and times of a folder of Hypatia.", "--from", exists=True
+        ),
+    ] = None,
+    for_: Annotated[str | None, option("TIME", "How long.  [default: 200 s]", "--for")] = None,
+    step: Annotated[str | None, option("TIME", "From table to table.  [default: 1 s]")] = None,
+    epoch: Annotated[
+        str | None,
+        option("UTC", "The start, \"2026-11-22T10:00:00Z\"; by default the shell's, or the newest TLE's."),
+    ] = None,
+    min_elevation: Annotated[float | None, option("DEGREES", "By default the shell's.")] = None,
+    reach: Annotated[
+        str | None, option("RULE", '"elevation", or "length" as in Hypatia.  [default: elevation]')
+    ] = None,
+    out: Annotated[
+        Path | None, option("DIR", "Write tables.parquet, paths.parquet and nodes.csv.", "--out", "-o")
+    ] = None,
+    hypatia: Annotated[
+        Path | None, option("DIR", "Write a folder that Hypatia's programs read.", "--hypatia")
+    ] = None,
+    workers: Workers = 0,
+    json: Json = False,
+) -> None:
+    """The next hop from every satellite and station to every station, over time, and the paths."""
+    from bentpipe.orbit import hypatia as folders
+    from bentpipe.orbit import networks, tables
+    from bentpipe.sweeps.execution import cores
+
+    if from_ is not None and (places or shell or tle or reach):
+        raise _core.ScenarioError("--from has satellites, stations and reach; leave the others out")
+    known = None if from_ is None else folders.read(from_)
+    has_state = known is not None and known.step_s is not None
+    duration = for_ or (f"{known.duration_s} s" if known and has_state else "200 s")
+    step = step or (f"{known.step_s} s" if known and has_state else "1 s")
+    for folder in filter(None, (out, hypatia)):
+        make_folder(folder)
+    threads = workers or cores()
+    with terminal.Bar("tables") as bar:
+        if known is None:
+            made = networks.network(
+                places or None, shell=shell, tle=tle, duration=duration, step=step, epoch=epoch,
+                min_elevation=min_elevation, reach=reach or "elevation", threads=threads, progress=bar,
+            )  # fmt: skip
+        else:
+            made = folders.network_of(
+                known, duration=duration, step=step, epoch=epoch, threads=threads, progress=bar
+            )
+    found = None if known is None or known.tables is None else folders.agreement(made, known.tables)
+
+    def write() -> None:
+        if out is not None:
+            networks.write(made, out)
+        if hypatia is not None:
+            folders.write(made, hypatia)
+
+    def show() -> None:
+        terminal.warn(made.info["warnings"])
+        terminal.give(
+            lambda: tables.network_sums(made) | ({} if found is None else {"agreement": asdict(found)}),
+            lambda: tables.show_network(made, found),
+            json=json,
+        )
+
+    write_and_show(write, show)
+    if not json:
+        for folder in filter(None, (out, hypatia)):
+            terminal.line(f"written to {terminal.plain(str(folder))}")
 
 
 @app.command("shells")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -262,32 +263,61 @@ def read(path: Path) -> Track:
             the line.
         OSError: the file cannot be read.
     """
-    import csv
-
     rows: list[tuple[float, float, float, float]] = []
-    table = csv.DictReader(lines(path))
-    try:
-        missing = [name for name in ("t_s", "lat", "lon") if name not in (table.fieldnames or ())]
-        if missing:
+    for where, line in _csv(path, ("t_s", "lat", "lon")):
+        t_s = _number(line, "t_s", where)
+        if rows and t_s <= rows[-1][0]:
             raise _core.ScenarioError(
-                f"{path}: no column {' and no column '.join(missing)}; "
-                "the first line must be t_s,lat,lon or t_s,lat,lon,alt"
+                f"{where}: t_s {t_s:.10g} is not after {rows[-1][0]:.10g}; times must increase"
             )
-        for line in table:
-            where = f"{path}, line {table.line_num}"
-            values = [_number(line, name, where) for name in ("t_s", "lat", "lon")]
-            values.append(_number(line, "alt", where) if line.get("alt") else 0.0)
-            if rows and values[0] <= rows[-1][0]:
-                raise _core.ScenarioError(
-                    f"{where}: t_s {values[0]:.10g} is not after {rows[-1][0]:.10g}; times must increase"
-                )
-            checked(Point(path.name, *values[1:]), where)
-            rows.append((values[0], values[1], values[2], values[3]))
-    except csv.Error as wrong:
-        refuse(path, table.line_num, str(wrong))
+        point = _place(line, path.name, where)
+        rows.append((t_s, point.lat_deg, point.lon_deg, point.alt_m))
     if not rows:
         raise _core.ScenarioError(f"{path}: no positions; a line is t_s,lat,lon or t_s,lat,lon,alt")
     return Track(path.name, tuple(rows))
+
+
+def read_points(path: Path) -> list[Point]:
+    """Points from a CSV file with the columns name, lat, lon and, if it has altitudes, alt (metres).
+
+    Raises:
+        ScenarioError: a column is missing, or a value is invalid; the message names the line.
+        OSError: the file cannot be read.
+    """
+    rows = _csv(path, ("name", "lat", "lon"))
+    found = [_place(line, (line["name"] or "").strip(), where) for where, line in rows]
+    if not found:
+        raise _core.ScenarioError(f"{path}: no points; a line is name,lat,lon or name,lat,lon,alt")
+    return found
+
+
+def _csv(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str | None]]]:
+    """The lines of a CSV file, each with the words that say where it is.
+
+    Raises:
+        ScenarioError: a column is missing, or it is no CSV.
+        OSError: it cannot be read.
+    """
+    import csv
+
+    table = csv.DictReader(lines(path))
+    try:
+        missing = [name for name in needed if name not in (table.fieldnames or ())]
+        if missing:
+            raise _core.ScenarioError(
+                f"{path}: no column {' and no column '.join(missing)}; "
+                f"the first line must be {','.join(needed)} or {','.join(needed)},alt"
+            )
+        for line in table:
+            yield f"{path}, line {table.line_num}", line
+    except csv.Error as wrong:
+        refuse(path, table.line_num, str(wrong))
+
+
+def _place(line: dict[str, str | None], name: str, where: str) -> Point:
+    """The point of a line with the columns lat, lon and perhaps alt."""
+    alt = _number(line, "alt", where) if line.get("alt") else 0.0
+    return checked(Point(name, _number(line, "lat", where), _number(line, "lon", where), alt), where)
 
 
 def _number(line: dict[str, str | None], name: str, where: str) -> float:

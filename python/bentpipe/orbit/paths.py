@@ -34,6 +34,8 @@ SHELL = "starlink-s1"
 """The shell of a path that names none."""
 SELECT = ("shortest-path", "highest-elevation", "longest-visible")
 """Rules for the choice of satellites."""
+EARTH_KM = 6378.135
+"""Equatorial radius of WGS 72, km."""
 REACH = ("elevation", "length")
 """The criterion of reach for a satellite: its elevation, or as in Hypatia the length of the link."""
 KEPT = Cache("orbit", most=200)
@@ -148,7 +150,7 @@ def solve(
         raise _core.ScenarioError(unknown("mode", str(mode), ["lasers", "bent-pipe"]))
     gateways = _gateways(gateway, duration_s)
     request = {
-        "satellites": _satellites(shell, tle),
+        "satellites": satellites_of(shell, tle),
         "a": ends[0],
         "b": ends[1],
         "gateways": gateways,
@@ -217,7 +219,13 @@ def _end(end: End, what: str, duration_s: float) -> dict[str, Any]:
     return (checked(end, what) if isinstance(end, Point) else end).request()
 
 
-def _satellites(shell: str | dict[str, Any] | None, tle: str | Path | None) -> dict[str, Any]:
+def satellites_of(shell: str | dict[str, Any] | None, tle: str | Path | None) -> dict[str, Any]:
+    """The satellites of a request: of a shell, of a file, or by default of `SHELL`.
+
+    Raises:
+        ScenarioError: both are given, or the file is of another kind.
+        OSError: it cannot be read.
+    """
     if tle is None:
         if isinstance(shell, dict):
             return {"walker": shell}
@@ -252,36 +260,51 @@ def _check_reach(request: dict[str, Any], columns: dict[str, Any], info: dict[st
         if end is None or seen.any() or (end is request["b"] and request["mode"] == "bent-pipe"):
             continue
         lat = min(abs(row[1]) for row in end["waypoints"]) if "waypoints" in end else abs(end["lat"])
-        furthest = _furthest(request, info["min_elevation_deg"])
-        if lat > furthest:
+        limit = furthest(request, info["min_elevation_deg"])
+        if lat > limit:
             raise _core.ScenarioError(
                 f"{end['name']}: no satellite of {info['shell'] or 'the shell'} ever stands "
                 f"{info['min_elevation_deg']:g} degrees high at latitude {lat:.4g}; "
-                f"it serves latitudes up to {furthest:.3g} degrees"
+                f"it serves latitudes up to {limit:.3g} degrees"
             )
 
 
-def _furthest(request: dict[str, Any], least: float) -> float:
+def shell_of(satellites: dict[str, Any]) -> dict[str, Any] | None:
+    """The numbers of a request's shell; None if its satellites are of a file."""
+    if "walker" in satellites:
+        return dict(satellites["walker"])
+    known = json.loads(_core.orbit_shells())
+    return next((one for one in known if one["name"] == satellites.get("shell")), None)
+
+
+def altitude_km(shell: dict[str, Any]) -> float:
+    """The height of a shell over the equator of WGS 72, km; of a mean motion by Kepler's third law."""
+    if shell.get("altitude_km") is not None:
+        return float(shell["altitude_km"])
+    gravity, motion = 398_600.8, shell["mean_motion_rev_per_day"] * 2 * math.pi / 86_400
+    return float((gravity / motion**2) ** (1 / 3) - EARTH_KM)
+
+
+def greatest_length_km(shell: dict[str, Any], least: float) -> float:
+    """The longest link to the ground by Hypatia's rule, km; `least`: the least elevation, degrees."""
+    return shell.get("greatest_length_km") or altitude_km(shell) / math.sin(max(math.radians(least), 0.01))
+
+
+def furthest(request: dict[str, Any], least: float) -> float:
     """The latitude in degrees up to which satellites of a shell may be in reach, and half a degree more.
 
     A satellite overhead at the orbit's highest latitude is in reach within the Earth-central angle of the
     least elevation (Wertz, Larson: Space Mission Analysis and Design, section 5.2), or of the greatest
     length.
     """
-    chosen = request["satellites"]
-    named = json.loads(_core.orbit_shells())
-    shell = chosen.get("walker") or next(one for one in named if one["name"] == chosen["shell"])
-    earth_km, gravity = 6378.135, 398_600.8
-    if shell.get("altitude_km") is not None:
-        axis_km = earth_km + shell["altitude_km"]
-    else:
-        axis_km = (gravity / (shell["mean_motion_rev_per_day"] * 2 * math.pi / 86_400) ** 2) ** (1 / 3)
+    shell = shell_of(request["satellites"]) or {}
+    height_km = altitude_km(shell)
+    axis_km = EARTH_KM + height_km
     e = math.radians(least)
-    angle = math.acos(min(earth_km * math.cos(e) / axis_km, 1.0)) - e
+    angle = math.acos(min(EARTH_KM * math.cos(e) / axis_km, 1.0)) - e
     if request["reach"] == "length":
-        height_km = axis_km - earth_km
-        length_km = shell.get("greatest_length_km") or height_km / math.sin(max(e, 0.01))
-        cosine = (earth_km**2 + axis_km**2 - length_km**2) / (2 * earth_km * axis_km)
+        length_km = greatest_length_km(shell, least)
+        cosine = (EARTH_KM**2 + axis_km**2 - length_km**2) / (2 * EARTH_KM * axis_km)
         angle = math.acos(max(-1.0, min(cosine, 1.0)))
     inclination = float(shell["inclination_deg"])
     return min(inclination, 180.0 - inclination) + math.degrees(angle) + 0.5

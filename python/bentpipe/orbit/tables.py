@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import polars as pl
 
 from bentpipe import terminal, units
+from bentpipe.orbit.hypatia import Agreement
+from bentpipe.orbit.networks import Network
 from bentpipe.orbit.paths import Solution
 
 MOST = 30
@@ -98,6 +101,70 @@ def show_path(found: Solution, step_s: float) -> None:
     more = ["...", f"{every.height - MOST:,} more", *[""] * (len(columns) - 2)]
     rows = [more if row is None else [cell(row) for _, cell in columns] for row in _folded(every)]
     terminal.show_whole("", [head for head, _ in columns], rows)
+
+
+def network_sums(made: Network) -> dict[str, Any]:
+    """What the paths of a network are like: one number a name, times in s.
+
+    `tables` is how many there are. `entries_changed` and `paths_changed` are means from table to table;
+    `reachable`, `delay_s` and `links` are means over pairs and time.
+    """
+    step_s, duration_s = made.info["step_s"], made.info["duration_s"]
+    count, stations = len(made.satellites), len(made.stations)
+    number = math.ceil(duration_s / step_s - 1e-9)
+    later = pl.col("t_s") > 0
+    held = made.paths.with_columns(
+        holds=pl.col("t_s").shift(-1).over("from", "to").fill_null(duration_s) - pl.col("t_s")
+    )
+    with_path = held.filter(pl.col("delay_s").is_not_null())
+    weights = with_path["holds"].to_numpy()
+    delay_s = with_path["delay_s"].to_numpy()
+    links = with_path["satellites"].list.len().to_numpy() + 1
+    reached = len(weights) > 0
+    return {
+        "satellites": count,
+        "lasers": len(made.lasers),
+        "stations": stations,
+        "tables": number,
+        "entries": (count + stations - 1) * stations,
+        "paths": stations * (stations - 1),
+        "entries_changed": made.tables.filter(later).height / max(number - 1, 1),
+        "paths_changed": made.paths.filter(later).height / max(number - 1, 1),
+        "reachable": float(weights.sum() / held["holds"].sum()),
+        "delay_s": float(np.average(delay_s, weights=weights)) if reached else None,
+        "least_delay_s": float(delay_s.min()) if reached else None,
+        "greatest_delay_s": float(delay_s.max()) if reached else None,
+        "links": float(np.average(links, weights=weights)) if reached else None,
+    }
+
+
+def show_network(made: Network, found: Agreement | None) -> None:
+    """A network in a few lines, and how far it agrees with a folder's state."""
+    sums, info = network_sums(made), made.info
+    terminal.line(
+        f"{terminal.plain(info['shell'] or 'satellites')}: {sums['satellites']:,} satellites, "
+        f"{units.many(sums['lasers'], 'laser')}, {units.many(sums['stations'], 'station')}, "
+        f"from {info['epoch']}"
+    )
+    terminal.line(
+        f"{units.many(sums['tables'], 'table')}, one each {units.short(info['step_s'])} s; from one to the "
+        f"next {sums['entries_changed']:.4g} of {sums['entries']:,} entries and "
+        f"{sums['paths_changed']:.4g} of {sums['paths']:,} paths change"
+    )
+    if found is not None:
+        terminal.line(
+            f"as in the folder: {found.same_entries:,} of {found.entries:,} entries, "
+            f"{found.same_paths:,} of {found.paths:,} paths"
+        )
+    share = f"a path {units.percent(sums['reachable'])} % of the time"
+    if sums["delay_s"] is None:
+        terminal.line(share)
+        return
+    least, mean, most = (1e3 * sums[name] for name in ("least_delay_s", "delay_s", "greatest_delay_s"))
+    terminal.line(
+        f"{share}, over {sums['links']:.1f} links in the mean; one way {least:.1f} ms at least, "
+        f"{mean:.1f} ms in the mean, {most:.1f} ms at most"
+    )
 
 
 def show_shells(frame: pl.DataFrame) -> None:

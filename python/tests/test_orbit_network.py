@@ -1,0 +1,114 @@
+"""A whole constellation: forwarding tables, paths, folders of Hypatia, the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+
+import bentpipe as bp
+from bentpipe import _core
+from bentpipe.orbit import hypatia, networks
+
+CITIES = ["Tokyo", "Paris", "Lagos"]
+NORTH = bp.orbit.Point("Longyearbyen", 78.2, 15.6)
+KUIPER = {"shell": "hypatia-kuiper-k1", "reach": "length"}
+
+
+@pytest.fixture(name="made", scope="module")
+def _made() -> networks.Network:
+    return networks.network([*CITIES, NORTH], duration="20 s", step="1 s", **KUIPER)
+
+
+def test_tables_lead_along_the_paths(made: networks.Network) -> None:
+    first = len(made.satellites)
+    start = made.tables.filter(pl.col("t_s") == 0)
+    after = {(node, to): hop for _, node, to, hop in start.iter_rows()}
+    assert len(after) == (first + 3) * 4  # a station has no next hop to itself
+    for _, a, b, satellites, delay_s in made.paths.filter(pl.col("t_s") == 0).iter_rows():
+        at, way = a, []
+        while at is not None and at != b:
+            at = after[at, b]
+            way += [at]
+        assert way == ([*satellites, b] if delay_s is not None else [None])
+
+
+def test_a_path_is_the_one_of_orbit_path(made: networks.Network) -> None:
+    line = bp.orbit.path("Tokyo", "Paris", duration="20 s", step="1 s", **KUIPER)
+    first = len(made.satellites)
+    rows = made.paths.filter((pl.col("from") == first) & (pl.col("to") == first + 1))
+    at = line.join(rows, on="t_s", suffix="_network")
+    assert at.height == rows.height > 1
+    assert (at["delay_s"] - at["delay_s_network"]).abs().max() < 1e-9
+    assert at["satellites"].list.len().to_list() == (at["hops"] - 1).to_list()
+
+
+def test_stations_that_no_satellite_serves_are_named(made: networks.Network) -> None:
+    (warning,) = made.info["warnings"]
+    assert warning.startswith("no path ever leads to Longyearbyen: the satellites serve latitudes up to 6")
+
+
+def test_a_folder_of_hypatia_comes_back_as_it_was_written(made: networks.Network, tmp_path: Path) -> None:
+    hypatia.write(made, tmp_path / "out")
+    folder = hypatia.read(tmp_path / "out")
+    assert folder.lasers == made.lasers
+    assert [point.name for point in folder.stations] == [*CITIES, NORTH.name]
+    assert (folder.step_s, folder.duration_s, folder.greatest_length_km) == (1.0, 20.0, 1260.0)
+    assert folder.tables is not None
+    assert folder.tables.equals(made.tables)
+    again = hypatia.network_of(folder, duration="20 s", step="1 s")
+    found = hypatia.agreement(again, folder.tables)
+    assert found.entries == 20 * made.tables.filter(pl.col("t_s") == 0).height
+    assert found.paths == 20 * 12
+    assert (found.same_entries, found.same_paths) == (found.entries, found.paths)
+
+
+def test_an_agreement_counts_what_differs(made: networks.Network) -> None:
+    first = len(made.satellites)
+    # From 10 s on Tokyo sends elsewhere to Paris, until a row of the table says otherwise.
+    key = (pl.col("node") == first) & (pl.col("destination") == first + 1)
+    other = pl.DataFrame([(10.0, first, first + 1, 0)], schema=made.tables.schema, orient="row")
+    changed = pl.concat([made.tables.filter(~key | (pl.col("t_s") < 10)), other]).sort("t_s")
+    found = hypatia.agreement(made, changed)
+    assert found.entries - found.same_entries == 10
+    assert found.paths - found.same_paths == 10
+
+
+def test_satellites_of_a_file_make_no_folder(made: networks.Network, tmp_path: Path) -> None:
+    with pytest.raises(_core.ScenarioError, match="needs a shell"):
+        hypatia.write(replace(made, tles=None), tmp_path)
+
+
+def test_lines_that_hypatia_would_not_write_are_named(made: networks.Network, tmp_path: Path) -> None:
+    hypatia.write(made, tmp_path)
+    (tmp_path / "isls.txt").write_text("0 1\n1\n", encoding="utf-8")
+    with pytest.raises(_core.ScenarioError, match=r"isls.txt, line 2: '1'; expected 2 numbers"):
+        hypatia.read(tmp_path)
+
+
+def test_stations_come_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "stations.csv"
+    file.write_text("name,lat,lon,alt\nHome,48.1,11.6,520\nAway,-33.9,18.4,\n", encoding="utf-8")
+    assert [point.alt_m for point in networks.stations([str(file)])] == [520.0, 0.0]
+    file.write_text("name,lat,lon\nHome,x,11.6\n", encoding="utf-8")
+    with pytest.raises(_core.ScenarioError, match="line 2: lat 'x' is not a number"):
+        networks.stations([str(file)])
+
+
+def test_the_command_writes_what_it_says(cli: Callable[..., SimpleNamespace], tmp_path: Path) -> None:
+    out, folder = tmp_path / "net", tmp_path / "hypatia"
+    options = ["--shell", "hypatia-kuiper-k1", "--for", "5 s", "--reach", "length", "--json"]
+    said = cli("orbit", "network", *CITIES, *options, "-o", out, "--hypatia", folder)
+    sums = json.loads(said.stdout)
+    assert (sums["satellites"], sums["lasers"], sums["stations"], sums["tables"]) == (1156, 2312, 3, 5)
+    assert pl.read_parquet(out / "tables.parquet").columns == ["t_s", "node", "destination", "next"]
+    assert pl.read_csv(out / "nodes.csv", infer_schema=False)["name"].to_list()[-3:] == CITIES
+    again = json.loads(cli("orbit", "network", "--from", folder, "--json").stdout)
+    agreement = again["agreement"]
+    assert agreement["entries"] == agreement["same_entries"] == 5 * sums["entries"]
+    assert agreement["paths"] == agreement["same_paths"] == 5 * 6
