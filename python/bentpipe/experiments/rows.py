@@ -60,6 +60,11 @@ class Rows(Sequence[Row]):
         known = self.interval(name, **keys)
         return math.nan if known is None else known.centre
 
+    def cell(self, name: str, digits: int, scale: float = 1.0, /, **keys: Any) -> str:
+        """The mean of a measure over seeds as a cell of a table; empty if no row has a value."""
+        known = self.interval(name, **keys)
+        return "" if known is None else shown(scale * known.centre, scale * known.half_width, digits)
+
 
 def shown(mean: float, half: float, digits: int) -> str:
     """A mean, and the half of its interval unless that is not known or rounds to nothing."""

@@ -15,11 +15,12 @@ from matplotlib.figure import Figure
 
 import bentpipe as bp
 from bentpipe import weather
+from bentpipe.experiments.announced import grid, label, page
 from bentpipe.experiments.experiment import Experiment
-from bentpipe.experiments.rows import Rows, shown
-from bentpipe.pages.markdown import markdown, rendered
+from bentpipe.experiments.rows import Rows
+from bentpipe.pages.markdown import markdown
 from bentpipe.papers.hswa.setup import BASE, PACKET_BYTES, throughput
-from bentpipe.registry import SCENARIOS, find
+from bentpipe.registry import SCENARIOS
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
 from bentpipe.timeline.format import write
@@ -27,7 +28,7 @@ from bentpipe.timeline.format import write
 CCS = ("hswa", "scps", "reno", "cubic")
 DEAF = "hswa-deaf"
 """HSWA whose S stays what the link is at the start."""
-LABELS = {cc: "NewReno" if cc == "reno" else find(cc)["label"] for cc in CCS} | {DEAF: "HSWA-TCP, p constant"}
+LABELS = {cc: label(cc) for cc in CCS} | {DEAF: "HSWA-TCP, p constant"}
 BACK = (100.0, 4.0, 2.0, 1.0, 0.5, 0.2)
 """Rates of the way back, Mbit/s. An ACK of 40 bytes answers 1000 bytes, so 100 Mbit/s need 4."""
 ACKS = {"each": 1, "every second": 2}
@@ -57,16 +58,10 @@ class HswaLinks(Experiment):
         """Two orbits, two kinds of receivers, six ways back, and rain; quick: two ways back."""
         back = BACK[:1] + BACK[3:4] if self.quick else BACK
         paths = [way(*of) for of in product(ORBITS, ACKS, back)]
-        asymmetric = product(paths, CCS, self.seeds(SEEDS))
-        cases = [
-            Case({"path": path, "cc": cc, "seed": seed}, scenario(path, cc, seed))
-            for path, cc, seed in asymmetric
-        ]
         line = rain(self.lines)
-        return cases + [
-            Case({"path": RAIN, "cc": cc, "seed": seed}, in_rain(line, cc, seed))
-            for cc, seed in product((*CCS, DEAF), self.seeds(RAIN_SEEDS))
-        ]
+        return grid(paths, CCS, self.seeds(SEEDS), scenario) + grid(
+            [RAIN], (*CCS, DEAF), self.seeds(RAIN_SEEDS), lambda _, cc, seed: in_rain(line, cc, seed)
+        )
 
     def measure(self, case: Case, result: bp.Result) -> Row:
         """The measures of a row."""
@@ -88,22 +83,18 @@ class HswaLinks(Experiment):
         """The page."""
 
         def table(orbit: str, acks: str, of: str, digits: int) -> str:
-            def cell(cc: str, mbps: float) -> str:
-                known = rows.interval(of, path=way(orbit, acks, mbps), cc=cc)
-                return "" if known is None else shown(known.centre, known.half_width, digits)
-
-            body = [[LABELS[cc], *(cell(cc, mbps) for mbps in BACK)] for cc in CCS]
+            paths = [way(orbit, acks, mbps) for mbps in BACK]
+            body = [[LABELS[cc], *(rows.cell(of, digits, path=path, cc=cc) for path in paths)] for cc in CCS]
             return markdown(["<algorithm", *(f"{mbps:g} Mbit/s" for mbps in BACK)], body)
 
-        body = []
-        for cc in (*CCS, DEAF):
-            known = [rows.interval(of, path=RAIN, cc=cc) for of in ("mbps", "lost")]
-            body.append([LABELS[cc], *("" if k is None else shown(k.centre, k.half_width, 3) for k in known)])
-        return rendered(
-            Path(__file__).with_suffix(".md"), table=table, seeds=SEEDS, rain_seeds=RAIN_SEEDS,
+        body = [
+            [LABELS[cc], *(rows.cell(of, 3, path=RAIN, cc=cc) for of in ("mbps", "lost"))]
+            for cc in (*CCS, DEAF)
+        ]
+        wet = markdown(["<algorithm", "goodput, Mbit/s", "packets lost, %"], body)
+        return page(
+            __file__, rows, table=table, seeds=SEEDS, rain_seeds=RAIN_SEEDS, rain=wet, way=way,
             clear=MODEM.clear_rate_bps / 1e6,
-            rain=markdown(["<algorithm", "goodput, Mbit/s", "packets lost, %"], body),
-            of=lambda of, path, cc: rows.mean(of, path=path, cc=cc), way=way,
         )  # fmt: skip
 
     def views(self, rows: Rows) -> Iterator[tuple[str, Figure]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -14,9 +13,10 @@ from matplotlib.figure import Figure
 
 import bentpipe as bp
 from bentpipe.analysis import traces
+from bentpipe.experiments.announced import grid, page
 from bentpipe.experiments.experiment import Experiment
-from bentpipe.experiments.rows import Rows, shown
-from bentpipe.pages.markdown import markdown, rendered
+from bentpipe.experiments.rows import Rows
+from bentpipe.pages.markdown import markdown
 from bentpipe.papers.spectrum.measure import SHORT_S, STRETCH_S, rates
 from bentpipe.papers.spectrum.scenarios import BASE, CHAINS, SQUARE_HALF_S, SQUARE_MBPS
 from bentpipe.sweeps.case import Case
@@ -62,10 +62,7 @@ class SimdTfrc(Experiment):
         """Four experiments, five controls; quick: three of them, two experiments."""
         ccs = list(CONTROLS)[:3] if self.quick else list(CONTROLS)
         paths = [*list(LOSSES)[:2], WAVE] if self.quick else [*LOSSES, *LINKS, WAVE, PAIR]
-        return [
-            Case({"path": path, "cc": cc, "seed": seed}, scenario(path, cc, seed))
-            for path, cc, seed in product(paths, ccs, self.seeds(SEEDS))
-        ]
+        return grid(paths, ccs, self.seeds(SEEDS), scenario)
 
     def measure(self, case: Case, result: bp.Result) -> Row:
         """The measures of a row; NaN for those of other experiments."""
@@ -81,30 +78,26 @@ class SimdTfrc(Experiment):
         """The page."""
         over = {cc: {path: _over_tcp(rows, path, cc) for path in LOSSES} for cc in CONTROLS}
 
-        def cell(of: str, digits: int, path: str, cc: str) -> str:
-            known = rows.interval(of, path=path, cc=cc)
-            return "" if known is None else shown(known.centre, known.half_width, digits)
-
+        beside = {"mbps": "Mbit/s", "tcp_mbps": "TCP beside it", "variation": "variation"}
         friendly = [[label, *(f"{x:.2f}" for x in over[cc].values())] for cc, (label, _) in CONTROLS.items()]
         smooth = [
-            [label, *(cell(of, 2, path, cc) for path in LINKS for of in ("mbps", "tcp_mbps", "variation"))]
+            [label, *(rows.cell(of, 2, path=path, cc=cc) for path, of in product(LINKS, beside))]
             for cc, (label, _) in CONTROLS.items()
         ]
+        room = [("rise_s", 1, WAVE), ("used", 0, WAVE), ("lost", 2, WAVE), ("fair_s", 0, PAIR)]
         quick = [
-            [
-                label, cell("rise_s", 1, WAVE, cc), cell("used", 0, WAVE, cc), cell("lost", 2, WAVE, cc),
-                cell("fair_s", 0, PAIR, cc),
-            ]
+            [label, *(rows.cell(of, digits, path=path, cc=cc) for of, digits, path in room)]
             for cc, (label, _) in CONTROLS.items()
-        ]  # fmt: skip
-        beside = ["Mbit/s", "TCP beside it", "variation"]
-        return rendered(
-            Path(__file__).with_suffix(".md"),
+        ]
+        return page(
+            __file__,
+            rows,
             friendly=markdown(["<control", *LOSSES], friendly),
-            smooth=markdown(["<control", *(f"{path}: {name}" for path in LINKS for name in beside)], smooth),
+            smooth=markdown(
+                ["<control", *(f"{path}: {name}" for path, name in product(LINKS, beside.values()))], smooth
+            ),
             quick=markdown(["<control", "rise, s", "used, %", "lost, %", "fair after, s"], quick),
             over=over,
-            of=lambda of, path, cc: rows.mean(of, path=path, cc=cc),
             seeds=SEEDS,
         )
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import bentpipe as bp
+from bentpipe.experiments.announced import grid, label, page
 from bentpipe.experiments.experiment import Experiment
-from bentpipe.experiments.rows import Rows, shown
-from bentpipe.pages.markdown import markdown, rendered
+from bentpipe.experiments.rows import Rows
+from bentpipe.pages.markdown import markdown
 from bentpipe.papers.tcp_star.setup import BASE, BDP, ONE_WAY_S, RATE_BPS
-from bentpipe.registry import find
 from bentpipe.studies import design
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.kept import Row
 
 CCS = ("star", "tcp-j", "westwood-br", "reno", "cubic")
 """The paper's four, with its set-up, and CUBIC with that of NewReno."""
-LABELS = {cc: "NewReno" if cc == "reno" else find(cc)["label"] for cc in CCS}
+LABELS = {cc: label(cc) for cc in CCS}
 PAGES: dict[str, dict[str, Any]] = {
     "2004": {"connections": 4},
     "today": {
@@ -55,10 +54,7 @@ class StarHttp(Experiment):
         """Two kinds of pages, one browser or many, three error rates; quick: one browser, small pages."""
         every = [" / ".join(parts) for parts in product(PAGES, BROWSERS, ERRORS)]
         paths = every[: len(ERRORS)] if self.quick else every
-        return [
-            Case({"path": path, "cc": cc, "seed": seed}, scenario(path, cc, seed))
-            for path, cc, seed in product(paths, CCS, self.seeds(SEEDS))
-        ]
+        return grid(paths, CCS, self.seeds(SEEDS), scenario)
 
     def measure(self, case: Case, result: bp.Result) -> Row:  # noqa: ARG002
         """The measures of a row, over the pages of all browsers."""
@@ -77,17 +73,11 @@ class StarHttp(Experiment):
         """The page."""
 
         def table(pages: str, browsers: str, of: str, digits: int) -> str:
-            def cell(cc: str, error: str) -> str:
-                known = rows.interval(of, path=f"{pages} / {browsers} / {error}", cc=cc)
-                return "" if known is None else shown(known.centre, known.half_width, digits)
-
-            body = [[LABELS[cc], *(cell(cc, error) for error in ERRORS)] for cc in CCS]
+            paths = [f"{pages} / {browsers} / {error}" for error in ERRORS]
+            body = [[LABELS[cc], *(rows.cell(of, digits, path=path, cc=cc) for path in paths)] for cc in CCS]
             return markdown(["<algorithm", *ERRORS], body)
 
-        return rendered(
-            Path(__file__).with_suffix(".md"), table=table, many=MANY, seeds=SEEDS,
-            of=lambda of, path, cc: rows.mean(of, path=path, cc=cc),
-        )  # fmt: skip
+        return page(__file__, rows, table=table, many=MANY, seeds=SEEDS)
 
     def views(self, rows: Rows) -> Iterator[tuple[str, Figure]]:
         """Median page load time by error rate."""

@@ -71,15 +71,12 @@ def leocc(rows: Rows) -> str:
     return markdown(heads, lines, spaced=True)
 
 
-def _cell(rows: Rows, path: str, cc: str, what: str, digits: int, scale: float) -> str:
-    known = rows.interval(what, path=path, cc=cc)
-    return "" if known is None else shown(scale * known.centre, scale * known.half_width, digits)
-
-
 def _table(rows: Rows, what: str, digits: int, scale: float) -> str:
     ccs = [entry["id"] for entry in bp.controllers()]
     paths = [p for p in PATHS if any(rows.values(what, path=p, cc=cc) for cc in ccs)]
-    body = ([find(cc)["label"], *(_cell(rows, p, cc, what, digits, scale) for p in paths)] for cc in ccs)
+    body = (
+        [find(cc)["label"], *(rows.cell(what, digits, scale, path=p, cc=cc) for p in paths)] for cc in ccs
+    )
     return markdown(["<controller", *(PATHS[p][0] for p in paths)], body)
 
 
