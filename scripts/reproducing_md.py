@@ -3,7 +3,7 @@
 OUT is the folder that `bentpipe study run all --full --out OUT` wrote. Every number, verdict and reason of
 the page comes from there, and from the files of `bentpipe study fit NAME --keep docs/fits`. Each paper has a
 page of its own, with its figures, its claims check by check, and the readings that were tried. Without --to
-the runs that ship are written, too (`bentpipe.studies.stored`).
+the counts in paper.md and the runs that ship are written, too (`bentpipe.studies.stored`).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from bentpipe.studies.text import Block, Items, blocks, from_json
 
 PAGE = md.DOCS / "reproducing.md"
 FITS = PAGE.parent / "fits"
+PAPER = md.ROOT / "paper.md"
 #: Columns of a line.
 WIDTH = 126
 #: A figure must not be larger than this, bytes.
@@ -324,7 +325,7 @@ def every_claim(found: list[Best], below: str) -> list[list[str]]:
         one = row(of.claim)
         rows.append(
             [
-                f"[{one.id}]({below}/{of.study['name']}.md#{one.id.lower()}) {safe(one.title)}",
+                f"{_linked(of, below)} {safe(one.title)}",
                 safe(f"{one.what}: {one.paper}"),
                 safe(f"{one.verdict}: {one.measured}"),
                 suited(of),
@@ -333,6 +334,37 @@ def every_claim(found: list[Best], below: str) -> list[list[str]]:
             ]
         )
     return rows
+
+
+class Elsewhere(NamedTuple):
+    """The claims over the seeds from 1001 on, under the base or what suits them best."""
+
+    #: Those whose verdict there is known, and the reproduced ones of these.
+    judged: int
+    hold: int
+    #: The others of these, each with its verdict, reading and cause, and those whose verdict is not known.
+    fail: list[str]
+    unknown: list[str]
+
+
+def elsewhere(found: list[Best], below: str) -> Elsewhere:
+    """Counts the claims that are reproduced over the seeds from 1001 on, and names the others."""
+    known = [of for of in found if of.chances]
+    fail = []
+    for of in known:
+        if any(under["verdict_from_1001"] == Verdict.REPRODUCED for under in of.chances):
+            continue
+        under = of.chances[-1]
+        where = f" ({safe(under['reading'])})" if of.better else ""
+        cause = f": {of.claim['cause']}" if of.claim["cause"] else ""
+        fail.append(f"{_linked(of, below)} {under['verdict_from_1001']}{where}{cause}")
+    unknown = [_linked(of, below) for of in found if not of.chances]
+    return Elsewhere(len(known), len(known) - len(fail), fail, unknown)
+
+
+def _linked(of: Best, below: str) -> str:
+    """The link to a claim on the page of its paper."""
+    return f"[{of.claim['id']}]({below}/{of.study['name']}.md#{of.claim['id'].lower()})"
 
 
 def _open(claim: dict[str, Any]) -> str:
@@ -353,11 +385,42 @@ def share(of: dict[str, Any]) -> str:
     return f"{100 * of['reproduced'] / of['sets']:.0f} %"
 
 
-def whole(out: Path, to: Path, fits: Path) -> str:
-    """The first page about the run in ``out`` and the searches in ``fits``; writes the papers' pages."""
-    found = json.loads((out / "claims.json").read_text(encoding="utf-8"))
+def complete(out: Path) -> dict[str, Any]:
+    """The claims of the run in ``out``.
+
+    Raises:
+        OSError: they are not there.
+        ValueError: a study failed.
+    """
+    found: dict[str, Any] = json.loads((out / "claims.json").read_text(encoding="utf-8"))
     if found["failed"]:
         raise ValueError(f"the run is not complete: {', '.join(f['name'] for f in found['failed'])} failed")
+    return found
+
+
+def counts(done: list[dict[str, Any]]) -> str:
+    """The paragraph of paper.md on the claims: their verdicts under the base, and over other seeds."""
+    judged = best(done)
+    reproduced, same_order, undecided, failed = count(str(of.claim["verdict"]) for of in judged).values()
+    other = elsewhere(judged, "")
+    text = (
+        f"Stated rules check their {len(judged)} claims. {reproduced} are reproduced, {same_order} have the "
+        f"same order, {failed} are not reproduced, and {undecided} are left undecided by the seeds. With the "
+        f"declared choice or reading that suits each best, {other.hold} of {other.judged} are reproduced "
+        "over other seeds."
+    )
+    return md.laid_out(text, 106)
+
+
+def whole(out: Path, found: dict[str, Any], to: Path, fits: Path) -> str:
+    """The first page about the run in ``out``, whose claims were ``found``; writes the papers' pages.
+
+    Args:
+        out: the folder of the run.
+        found: as `complete` gives it.
+        to: where the page goes.
+        fits: the folder of the searches.
+    """
     done = found["studies"]
     rows = [row(claim) for study in done for claim in study["claims"]]
     found_by = {study["name"]: kept(fits / f"{study['name']}.json") for study in done}
@@ -378,6 +441,7 @@ def whole(out: Path, to: Path, fits: Path) -> str:
         counts=", ".join(f"{n} {verdict}" for verdict, n in count(one.verdict for one in rows).items()),
         judged=judged,
         claims=every_claim(judged, below.name),
+        other=elsewhere(judged, below.name),
         union=", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COUNTED),
         # How to read a row, by the first claim that another reading reproduces and the base does not.
         example=next(some, None),
@@ -411,12 +475,15 @@ def main() -> int:
     parser.add_argument("--fits", type=Path, metavar="DIR", default=FITS)
     given = parser.parse_args()
     try:
-        text = whole(given.out, given.to, given.fits)
+        found = complete(given.out)
+        text = whole(given.out, found, given.to, given.fits)
     except (OSError, ValueError) as wrong:
         print(f"{given.out}: {wrong}", file=sys.stderr)
         return 1
     given.to.write_text(text, encoding="utf-8")
     if given.to == PAGE:
+        paper = md.replaced(PAPER.read_text(encoding="utf-8"), "claims", counts(found["studies"]))
+        PAPER.write_text(paper, encoding="utf-8")
         for name in studies.available():
             stored.write(studies.get(name), given.out / name)
     return 0

@@ -1,6 +1,7 @@
 """Joint readings of a paper: which changes go together, how free they are, and what is run of them."""
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field, replace
@@ -202,6 +203,40 @@ def test_the_documentation_sets_printed_defensible_and_fitted_beside_each_other(
     assert "suits it best: 0 reproduced, 0 same order, 0 undecided, 2 not reproduced." in words
     assert "| 2 Mbit/s (our choice) | 1001 to 1004 | 1 | 1 of 4 |" in of_paper
     assert "tried 2 combinations of choices" in " ".join(of_paper.split())
+
+
+def test_the_head_of_the_page_counts_the_claims_that_hold_over_other_seeds(run, tmp_path):
+    def chance(reading, other):
+        return {
+            "reading": reading, "words": f"{reading}: 3 Mbit/s", "free": 1, "held": 1, "checks": 2,
+            "verdict": "reproduced", "verdict_from_1001": other, "seeds": 4, "sets": 100, "reproduced": 41,
+        }  # fmt: skip
+
+    out = tmp_path / "out"
+    shutil.copytree(run[0], out)
+    found = json.loads((out / "claims.json").read_text())
+    script = Path(__file__).parents[2] / "scripts" / "reproducing_md.py"
+
+    def head(*of_w):
+        of_r = [chance("base", "not reproduced"), chance("rate-3", "reproduced")]
+        for claim, chances in zip(found["studies"][0]["claims"], (of_r, list(of_w)), strict=True):
+            claim["probabilities"] = chances
+        (out / "claims.json").write_text(json.dumps(found))
+        to = tmp_path / "page.md"
+        ask = [sys.executable, str(script), str(out), "--to", str(to), "--fits", str(tmp_path)]
+        done = subprocess.run(ask, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        return " ".join(to.read_text().split())
+
+    text = head(chance("base", "not reproduced"), chance("fitted", "undecided"))
+    assert "seeds from 1001 on, as many as the study has, 1 of 2 claims are reproduced by the base" in text
+    assert "The others are [W](page/choices.md#w) undecided (fitted): ours: no cause found." in text
+    assert "*rate-3* means: 3 Mbit/s." in text and "No one has run" not in text
+    text = head(chance("base", "reproduced"))
+    assert "2 of 2 claims are reproduced" in text and "The others" not in text
+    text = head()
+    assert "1 of 1 claims are reproduced" in text
+    assert "No one has run these from 1001 on: [W](page/choices.md#w)." in text
 
 
 def test_the_set_up_shows_the_evidence_of_each_value_and_counts_the_free_ones():

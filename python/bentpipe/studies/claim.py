@@ -303,12 +303,12 @@ def at_most(what: str, samples: Sequence[float], bound: float, *, paper: str = "
     return _check(what, "trend", paper or rule, interval(samples, signed=True), "", rule, most=bound)
 
 
-#: The chance that one or more of the orders that are judged together are decided wrongly, at most.
+#: The largest chance of one or more wrong decisions among the orders that are judged together.
 ERROR = 0.05
 
 
 def corrected(claims: Sequence[Claim]) -> None:
-    """Leaves undecided what Holm's correction does not let stand, of all orders of some claims that count."""
+    """Makes undecided the orders that Holm's correction leaves open, of all that count in some claims."""
     tests = {
         (i, j): check.p
         for i, claim in enumerate(claims)
