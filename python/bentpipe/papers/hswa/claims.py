@@ -303,7 +303,9 @@ def _why_h5(found: Findings) -> Reason:
 def _why_h6(found: Findings) -> Reason:
     meo, geo = (_mean(found, "hswa", orbit, 1e-5) for orbit in ("MEO", "GEO"))
     tried = _tried(found, "H6", "byte packet-1500 byte-prr byte-ln per-ack byte-per-ack", 0, 1)
-    return WORDS.reason("H6", geo=geo, meo=meo, ratio=meo / geo, tried=tried)
+    byte = found.means("byte", "H6", 1, 0)
+    per_byte = f"; per byte {plain(byte[0])} and {plain(byte[1])}" if byte else ""
+    return WORDS.reason("H6", geo=geo, meo=meo, ratio=meo / geo, per_byte=per_byte, tried=tried)
 
 
 def _why_h7(_: Findings) -> Reason:
@@ -383,7 +385,7 @@ def _why_h10(found: Findings) -> Reason:
 CLAIMS = [
     Sentence("H1", "GEO at the best channel (figure 3)",
         "at a BER of 1e-8 SCPS-TP gets about 6.3 Mbit/s and HSWA 44 Mbit/s, about 7 times as much.",
-        partial(_times, ber=1e-8), _why_h1, cause=Cause.PARAMETER),  # the length of the run, the queue
+        partial(_times, ber=1e-8), _why_h1, cause=Cause.PARAMETER),  # the unit of the errors, cwnd_lim
     # SCPS-TP's number needs ten times HSWA's packet loss (the scan of q)
     Sentence("H2", "GEO at the worst channel (figure 3)",
         "at a BER of 1e-5 HSWA gets 2.3 Mbit/s and SCPS-TP 34 kbit/s, a difference of 66 times.",
@@ -396,10 +398,10 @@ CLAIMS = [
     Sentence("H5", "HSWA over LEO (figure 4)",
         "HSWA comes close to 99 % of 100 Mbit/s over a range of BERs and to 81 Mbit/s at 1e-5. (The text "
         "says from 1e-6 to 1e-5, where it cannot be both; read here as 1e-8 to 1e-6.)", _check_h5, _why_h5,
-        cause=Cause.CONTRADICTION),  # as H2
+        cause=Cause.PARAMETER),  # the unit of the errors
     Sentence("H6", "Shorter delay, higher throughput (figure 4)",
         "HSWA's throughput is the higher the shorter the delay; over GEO and MEO it falls to 2 to 4 Mbit/s "
-        "at 1e-5.", _check_h6, _why_h6, cause=Cause.RULE),  # equation 4 per round or per ACK
+        "at 1e-5.", _check_h6, _why_h6, cause=Cause.PARAMETER),  # as H5
     Sentence("H7", "The increment (figure 1, eq. 4)",
         "between BaseTD and 2 BaseTD the increment falls linearly with TD from S = -10 lg(BER) to 0; beyond "
         "it is 0.", _check_h7, _why_h7, fixed=True),

@@ -354,6 +354,7 @@ def _why_s5(found: Findings) -> Reason:
         newreno=_means(found, "reno_mbps", "mixed", RARE, middle),
         tally=None if other is None else other.tally(),
         lda=_with_lda(found, RARE, COUNTS[1:]),
+        not_delayed=found.sensitivity.mean("no-delayed-ack", "S5", 10),
     )
     return _apart(found, crowd, "S5", RARE, detail)
 
@@ -409,7 +410,7 @@ CLAIMS = [
     Sentence("S5", "Fairness with NewReno, BER 1e-8 (figure 9)",
         "Jain's index of N/2 flows of a protocol and N/2 of NewReno is best at N = 10, where there is no "
         "congestion, and falls as N grows. TCP-STAR and TCP-J overlap, a little below WestwoodBR except at N "
-        "= 10.", _check_s5, _why_s5, about=where(part="mixed"), cause=Cause.RULE),  # WestwoodBR's thresholds
+        "= 10.", _check_s5, _why_s5, about=where(part="mixed"), cause=Cause.PARAMETER),  # delayed ACKs
     Sentence("S6", "Fairness with NewReno, BER 1e-6 (figure 10)",
         "at N = 10 the index is lower than at 1e-8 although there is no congestion, and that at 1e-7 lies "
         "between (footnote); TCP-STAR and TCP-J overlap, a little below WestwoodBR.", _check_s6, _why_s6,
@@ -417,7 +418,7 @@ CLAIMS = [
     Sentence("S7", "Fairness among themselves, BER 1e-6 (figure 11)",
         "flows of one protocol keep the better fairness even if N grows, and the index is almost equal for "
         "TCP-STAR, TCP-J and WestwoodBR.", _check_s7, _why_s7, about=where(part=("same", "mixed")),
-        cause=Cause.RULE),  # as S5
+        cause=Cause.PARAMETER),  # as S5
     # S4 needs a least RTO of more than 1.5 s
     Sentence("S8", "The timeout of standard TCP (drawback (c), equation 1)",
         "in satellite links the RTT is almost stable, so the RTO gets up close to the RTT.", _check_s8,

@@ -361,6 +361,7 @@ def _why_v6(found: Findings) -> Reason:
         veno=fair[VENO],
         vegas_a=fair[VEGAS_A],
         needed=reno * slower_share(fair[VENO]),
+        tried=found.tried("V6", "vegas-a-half vegas-a-tahoe both-half both-tahoe", 0),
         of_means=index_of_means(found.base, HIGH),
     )
     return short if faster else "", detail
@@ -387,5 +388,5 @@ CLAIMS = [
         "Mbit/s.", _check_v5, _why_v5, cause=Cause.RULE),  # as V4
     Sentence("V6", "Fairness, high error rate (figure 6b)",
         "Vegas and Vegas-L tie for the best, then Veno; Vegas-A is the worst.", _check_v6, _why_v6,
-        cause=Cause.RULE),  # as V4
+        cause=Cause.OURS),  # no answer of Vegas-A to a loss that was tried gives it
 ]  # fmt: skip
