@@ -24,12 +24,12 @@
 //!    least one packet in 64 s.
 //!  * after an idle time (`IdleRestart`) nothing changes: the rate is held.
 
+use crate::algorithms::interval_rate::LONGEST_GAP;
 use crate::algorithms::loss_report::LossReport;
 use crate::algorithms::model::{LARGEST, times};
 use crate::algorithms::prelude::*;
 use crate::algorithms::rate_based::{RateBased, RatePolicy};
 use crate::algorithms::tcp_equation::padhye;
-use crate::algorithms::tfrcp::LONGEST_GAP;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "lda-plus",

@@ -18,12 +18,9 @@
 //!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)).
 //!  * after an idle time (`IdleRestart`) nothing changes: the rate is held.
 
-use crate::algorithms::loss_report::LossReport;
-use crate::algorithms::model::LARGEST;
+use crate::algorithms::interval_rate::{IntervalRate, IntervalRule, Past};
 use crate::algorithms::prelude::*;
-use crate::algorithms::rate_based::{RateBased, RatePolicy};
 use crate::algorithms::tcp_equation::square_root;
-use crate::algorithms::tfrcp::LONGEST_GAP;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "mahdavi-floyd",
@@ -36,7 +33,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#997700",
     marker: "v",
-    build: |args, start| RateBased::hosted(MahdaviFloyd::new(args, start), start),
+    build: |args, start| IntervalRate::hosted(MahdaviFloyd::new(args), start),
 };
 
 algorithm! {
@@ -45,79 +42,16 @@ algorithm! {
         /// round trips over which losses are measured for a new rate; a reconstruction
         rounds: f64 = 8.0, 1.0..=1000.0, "round trips";
     }
-    state(args, start: Start) {
-        initial: f64 = start.initial_window.max(1.0),
-        /// Bytes per second; `None` before the first RTT sample.
-        rate: Option<f64>,
-        report: LossReport,
-        /// The rate before a timeout.
-        before: Option<f64>,
-    }
 }
 
-impl MahdaviFloyd {
-    /// The interval is over; the round trip is `r` seconds.
-    fn next(&mut self, flow: &Flow, r: f64) {
-        let Some(rate) = self.rate else { return };
-        let (s, p) = (f64::from(flow.mss.max(1)), self.report.fraction(flow));
-        let risen = rate + self.report.age(flow) / r * s / r;
-        let next = if p > 0.0 {
-            square_root(s, r, p).min(risen)
-        } else if self.report.busy {
-            risen
-        } else {
-            rate
-        };
-        self.rate = Some(next.clamp(s / LONGEST_GAP, LARGEST as f64));
-        self.report.begin(flow);
+impl IntervalRule for MahdaviFloyd {
+    fn length(&self, r: f64) -> f64 {
+        self.rounds * r
     }
 
-    fn rtt(flow: &Flow) -> Option<f64> {
-        flow.rtt.map(|rtt| rtt.smoothed.secs()).filter(|rtt| *rtt > 0.0)
-    }
-}
-
-impl RatePolicy for MahdaviFloyd {
-    fn rate(&self, _mss: u32) -> Option<f64> {
-        self.rate
-    }
-
-    fn on_ack(&mut self, flow: &Flow, ack: &Ack) -> Option<f64> {
-        let r = Self::rtt(flow)?;
-        if self.rate.is_none() {
-            self.rate = Some((self.initial * f64::from(flow.mss.max(1)) / r).min(LARGEST as f64));
-            self.report.begin(flow);
-        }
-        self.report.observe(ack);
-        if ack.acked > 0 && self.report.age(flow) >= self.rounds * r {
-            self.next(flow, r);
-        }
-        self.rate.map(|rate| rate * r)
-    }
-
-    fn on(&mut self, flow: &Flow, event: Event<'_>) -> Option<f64> {
-        match event {
-            Event::Congestion(why) => {
-                self.report.on_congestion(flow, why);
-                if why == Congestion::Timeout
-                    && let Some(r) = Self::rtt(flow)
-                {
-                    self.before = self.rate;
-                    self.next(flow, r);
-                    self.report.settle(flow);
-                }
-            }
-            Event::Undo(_) => {
-                self.rate = self.before.take().or(self.rate);
-                self.report.forget(flow);
-            }
-            _ => {}
-        }
-        None
-    }
-
-    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
-        emit("rate_bytes_per_s", self.rate.unwrap_or(f64::NAN));
+    fn next(&self, Past { rate, age, p, s, r, .. }: Past) -> f64 {
+        let risen = rate + age / r * s / r;
+        if p > 0.0 { square_root(s, r, p).min(risen) } else { risen }
     }
 }
 

@@ -30,6 +30,7 @@ mod htcp;
 mod hybla;
 mod illinois;
 mod increments;
+mod interval_rate;
 mod jersey;
 mod kl;
 mod lda;

@@ -20,10 +20,8 @@
 //!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)).
 //!  * after an idle time (`IdleRestart`) nothing changes: the rate is held.
 
-use crate::algorithms::loss_report::LossReport;
-use crate::algorithms::model::LARGEST;
+use crate::algorithms::interval_rate::{IntervalRate, IntervalRule, Past};
 use crate::algorithms::prelude::*;
-use crate::algorithms::rate_based::{RateBased, RatePolicy};
 use crate::algorithms::tcp_equation::padhye;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -37,11 +35,8 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#997700",
     marker: "o",
-    build: |args, start| RateBased::hosted(Tfrcp::new(args, start), start),
+    build: |args, start| IntervalRate::hosted(Tfrcp::new(args), start),
 };
-
-/// At least one packet in this time, seconds.
-pub(crate) const LONGEST_GAP: f64 = 64.0;
 
 algorithm! {
     #[derive(Debug)]
@@ -49,72 +44,15 @@ algorithm! {
         /// M: length of a round
         round: f64 = 5.0, 0.1..=60.0, "s";
     }
-    state(args, start: Start) {
-        initial: f64 = start.initial_window.max(1.0),
-        /// Bytes per second; `None` before the first RTT sample.
-        rate: Option<f64>,
-        report: LossReport,
-        /// The rate before a timeout.
-        before: Option<f64>,
-    }
 }
 
-impl Tfrcp {
-    /// The round is over.
-    fn next(&mut self, flow: &Flow) {
-        let (Some(rate), Some(rtt)) = (self.rate, flow.rtt) else { return };
-        let (s, p) = (f64::from(flow.mss.max(1)), self.report.fraction(flow));
-        let next = if p > 0.0 {
-            padhye(s, rtt.smoothed.secs(), p, rtt.smoothed.secs() + 4.0 * rtt.var.secs())
-        } else if self.report.busy {
-            2.0 * rate
-        } else {
-            rate
-        };
-        self.rate = Some(next.clamp(s / LONGEST_GAP, LARGEST as f64));
-        self.report.begin(flow);
-    }
-}
-
-impl RatePolicy for Tfrcp {
-    fn rate(&self, _mss: u32) -> Option<f64> {
-        self.rate
+impl IntervalRule for Tfrcp {
+    fn length(&self, _r: f64) -> f64 {
+        self.round
     }
 
-    fn on_ack(&mut self, flow: &Flow, ack: &Ack) -> Option<f64> {
-        let rtt = flow.rtt.map(|rtt| rtt.smoothed.secs()).filter(|rtt| *rtt > 0.0)?;
-        if self.rate.is_none() {
-            self.rate = Some((self.initial * f64::from(flow.mss.max(1)) / rtt).min(LARGEST as f64));
-            self.report.begin(flow);
-        }
-        self.report.observe(ack);
-        if ack.acked > 0 && self.report.age(flow) >= self.round {
-            self.next(flow);
-        }
-        self.rate.map(|rate| rate * rtt)
-    }
-
-    fn on(&mut self, flow: &Flow, event: Event<'_>) -> Option<f64> {
-        match event {
-            Event::Congestion(why) => {
-                self.report.on_congestion(flow, why);
-                if why == Congestion::Timeout {
-                    self.before = self.rate;
-                    self.next(flow);
-                    self.report.settle(flow);
-                }
-            }
-            Event::Undo(_) => {
-                self.rate = self.before.take().or(self.rate);
-                self.report.forget(flow);
-            }
-            _ => {}
-        }
-        None
-    }
-
-    fn probe(&self, emit: &mut dyn FnMut(&str, f64)) {
-        emit("rate_bytes_per_s", self.rate.unwrap_or(f64::NAN));
+    fn next(&self, Past { rate, p, s, r, t_rto, .. }: Past) -> f64 {
+        if p > 0.0 { padhye(s, r, p, t_rto) } else { 2.0 * rate }
     }
 }
 
