@@ -12,6 +12,7 @@ import json
 import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 import md
 import polars as pl
 
-from bentpipe import studies
+from bentpipe import _core, studies
 from bentpipe.studies import show, stored
 from bentpipe.studies.assembly import WORDS as FIGURES
 from bentpipe.studies.claim import COUNTED, FAILING, RULE, TOLERANCES, TRIED, Tolerance, Verdict
@@ -82,6 +83,7 @@ def page(paper: Paper, fit: dict[str, Any] | None) -> None:
         tried=[head.lower() for head in TRIED],
         readings=study["readings"],
         fit=fit,
+        version=_core.__version__,
         file=file,
         **readings(study),
         searched=searched(fit),
@@ -409,7 +411,7 @@ def counts(done: list[dict[str, Any]]) -> str:
         f"declared choice or reading that suits each best, {other.hold} of {other.judged} are reproduced "
         "over other seeds."
     )
-    return md.laid_out(text, 106)
+    return textwrap.fill(text, 106)
 
 
 def whole(out: Path, found: dict[str, Any], to: Path, fits: Path) -> str:
@@ -482,8 +484,8 @@ def main() -> int:
         return 1
     given.to.write_text(text, encoding="utf-8")
     if given.to == PAGE:
-        paper = md.replaced(PAPER.read_text(encoding="utf-8"), "claims", counts(found["studies"]))
-        PAPER.write_text(paper, encoding="utf-8")
+        for file, said in md.filled(PAPER, {"claims": counts(found["studies"])}).items():
+            file.write_text(said, encoding="utf-8")
         for name in studies.available():
             stored.write(studies.get(name), given.out / name)
     return 0
