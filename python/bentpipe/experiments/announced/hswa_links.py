@@ -31,6 +31,8 @@ DEAF = "hswa-deaf"
 LABELS = {cc: label(cc) for cc in CCS} | {DEAF: "HSWA-TCP, p constant"}
 BACK = (100.0, 4.0, 2.0, 1.0, 0.5, 0.2)
 """Rates of the way back, Mbit/s. An ACK of 40 bytes answers 1000 bytes, so 100 Mbit/s need 4."""
+THERE = (2, 5, 10, 20, 50, 100)
+"""Throughputs that the axis of the figure names, Mbit/s."""
 ACKS = {"each": 1, "every second": 2}
 """Packets that an ACK acknowledges."""
 ORBITS = {"GEO": 1e-8, "LEO": 1e-7}
@@ -106,6 +108,7 @@ class HswaLinks(Experiment):
                 axes.plot(BACK, means, **bp.plot.look(cc, LABELS[cc]))
             axes.set(xscale="log", yscale="log", xlabel="rate of the way back, Mbit/s")
             axes.set_xticks(BACK, [f"{mbps:g}" for mbps in BACK])
+            axes.set_yticks(THERE, [f"{mbps:g}" for mbps in THERE])
             axes.minorticks_off()
             axes.set_title(f"{orbit}, bit error rate {ber:g}".replace("e-0", "e-"))
         figure.axes[0].set_ylabel("throughput, Mbit/s")
