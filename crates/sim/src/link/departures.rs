@@ -37,6 +37,7 @@ pub(super) struct Departures<'a> {
 impl Departures<'_> {
     /// Offers a packet at `now`.
     pub(super) fn push(&mut self, now: Time, packet: Packet, class: Class) -> Push {
+        self.under_way.cancel_wake();
         self.decide_until(now);
         let (before, known) = (self.queue.store.verdicts.dropped, self.unreported());
         self.queue.enqueue(now, packet, class);
@@ -53,12 +54,19 @@ impl Departures<'_> {
 
     /// Makes the decisions that were due by `now`.
     pub(super) fn catch_up(&mut self, now: Time) {
+        self.under_way.cancel_wake();
         self.decide_until(now);
         self.after_decisions();
     }
 
+    /// The same for somebody of whom the loop does not learn. The next wake stays even if it is out of date,
+    /// because the loop has an event for it, which would otherwise take the packet behind it too early.
+    pub(super) fn look(&mut self, now: Time) {
+        self.decide_until(now);
+        self.announce();
+    }
+
     fn decide_until(&mut self, now: Time) {
-        self.under_way.cancel_wake();
         if self.stages.transmitter.peek_opportunities().is_some() {
             while self.use_opportunity(now).is_some() {}
         } else {
@@ -69,6 +77,11 @@ impl Departures<'_> {
     /// All decisions that were due have been made.
     fn after_decisions(&mut self) {
         self.under_way.cancel_wake();
+        self.announce();
+    }
+
+    /// Adds a wake for the next choice if it needs one, and updates the counts.
+    fn announce(&mut self) {
         let wakes = self.under_way.is_empty() || !self.stages.flight.is_in_order();
         if let Some(at) = wakes.then(|| self.next_choice()).flatten() {
             self.under_way.wake(at);

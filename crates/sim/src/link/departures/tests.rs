@@ -216,6 +216,21 @@ proptest! {
     }
 }
 
+/// The first of three packets is struck, so the link wakes at 10 ms to send it again. It is busy then with a
+/// fourth one, but has an event. A look at 9 ms leaves the event to the wake: the third packet comes at 11 ms.
+#[test]
+fn a_look_brings_no_packet_forward() {
+    let way = "delay = [[\"0 s\", \"3 ms\"], [\"2500 us\", \"8 ms\"]]\nnominal = { delay = \"3 ms\" }\nreorder = true";
+    let mut plan = direction(&format!("{way}\nqueue = {{ kind = \"drop-tail\", limit = \"9 packets\" }}"));
+    plan.loss = vec![LossPlan::LossTrace(LossTracePlan { lost: [0].into() })];
+    plan.link_layer.arq = Some(ArqPlan { tries: 2, round_trip: 9 * MS, in_order: false });
+    let packet = |after_ms, size| (after_ms * MS, Some(size));
+    let events = [packet(0, 1_250), packet(0, 1_250), packet(0, 1_250), packet(3, 11_250), (6 * MS, None)];
+    let [looked, alone] = [true, false].map(|looks| all(&plan, &events, looks));
+    assert_eq!((looked.0[1].0, looked.0[1].1), (2, Time(11 * MS)));
+    assert_eq!(looked, alone);
+}
+
 /// A look in between moves a wake. The event of the old wake finds nothing, and the new one is still to come.
 #[test]
 fn a_wake_that_has_moved_is_not_forgotten() {

@@ -9,7 +9,9 @@ use crate::link::packet::Packet;
 impl Direction {
     /// Packets waiting at `now`, which is not before the last call; the one in transmission is not counted.
     pub fn waiting(&mut self, now: Time) -> u64 {
-        self.catch_up(now);
+        if let Some(mut departures) = self.departures() {
+            departures.look(now);
+        }
         match &mut self.queue {
             QueueStage::Equal(equal) => equal.waiting(&self.stages.transmitter, now.0),
             QueueStage::AtDeparture(scheduled) => scheduled.waiting(),
