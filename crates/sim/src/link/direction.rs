@@ -370,8 +370,9 @@ impl Direction {
         }
     }
 
-    /// [`Direction::keep`] for a batch of packets in order of time, at least one.
-    pub(crate) fn keep_all(&mut self, hop: u32, batch: &[InFlight]) -> bool {
+    /// [`Direction::keep`] for a batch of packets in order of time, at least one. They are at hop `hop`, or
+    /// each at its own.
+    pub(crate) fn keep_all(&mut self, hop: Option<u32>, batch: &[InFlight]) -> bool {
         self.under_way.keep_all(hop, batch)
     }
 

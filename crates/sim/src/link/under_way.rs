@@ -114,16 +114,24 @@ impl UnderWay {
         self.packets.len() == 1 || tied && self.order_last()
     }
 
-    /// [`UnderWay::keep`] for a batch of packets in order of time, at least one.
-    pub(super) fn keep_all(&mut self, hop: u32, batch: &[InFlight]) -> bool {
+    /// [`UnderWay::keep`] for a batch of packets in order of time, at least one; at hop `hop`, or each at its
+    /// own.
+    pub(super) fn keep_all(&mut self, hop: Option<u32>, batch: &[InFlight]) -> bool {
         if self.is_shared {
-            return batch.iter().map(|of| self.keep(of.at, hop, &of.packet)).fold(false, BitOr::bitor);
+            let keep = |of: &InFlight| self.keep(of.at, hop.unwrap_or(of.packet.hop), &of.packet);
+            return batch.iter().map(keep).fold(false, BitOr::bitor);
         }
         if self.packets.capacity() - self.packets.len() < batch.len() {
             self.grow(batch.len());
         }
         let is_first = self.packets.is_empty();
-        self.packets.extend(batch.iter().map(|of| InFlight { packet: Packet { hop, ..of.packet }, ..*of }));
+        match hop {
+            Some(hop) => {
+                let at_hop = |of: &InFlight| InFlight { packet: Packet { hop, ..of.packet }, ..*of };
+                self.packets.extend(batch.iter().map(at_hop));
+            }
+            None => self.packets.extend(batch),
+        }
         is_first
     }
 

@@ -18,7 +18,7 @@ pub(in crate::engine) struct Eligibility {
     pub(super) prompt: Vec<bool>,
     /// May parts of the network be processed one after the other?
     pub(super) partitions: bool,
-    /// May packets wait for others before they leave their hosts?
+    /// May packets wait for others before they enter a direction?
     pub(super) batches: bool,
     /// May a packet pass a direction without an event?
     pub(super) unseen: bool,
@@ -65,8 +65,8 @@ pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<E
             && !recorder.has_links()
             && network.tap.is_none()
             && !plan.flows.iter().any(from_outside),
-        // Rows about a loss or a change of a window may need what a packet does ahead of time.
-        batches: !recorder.has_changes() && network.tap.is_none(),
+        // Rows about a loss must come in their turn.
+        batches: network.tap.is_none(),
         unseen: !captured,
     })
 }

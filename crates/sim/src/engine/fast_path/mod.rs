@@ -7,7 +7,7 @@
 //!   (`delay_line.rs`).
 //! - Parts of the network that learn of each other only after a delay are processed one after the other
 //!   (`partitions.rs`).
-//! - Packets that leave over one route cross its directions as a batch (`batches.rs`). A host works off many
+//! - Packets that enter one direction cross it, and those behind it, as a batch (`batches.rs`). A host works off many
 //!   packets in a row (`host_batches.rs`).
 //! - Flows with equal access delays share one direction for them (`engine/access_delays.rs`).
 //!
@@ -108,7 +108,9 @@ impl FastPath {
         let (mut hops, delay_lines) = share_routes(&hops, &constants, &mut network);
         let mut doors = Doors::none();
         if eligible.batches {
-            doors = Doors::new(plan, &mut hops, &network.flows, &delays, partitions.lookahead, sizes);
+            let (flows, most) = (&network.flows, partitions.lookahead);
+            let changes = network.recorder.has_changes();
+            doors = Doors::new(plan, &mut hops, flows, &delays, most, changes, sizes);
         }
         let mut run = Self {
             events,
@@ -204,7 +206,7 @@ impl FastPath {
             }
             self.network.now = next;
             let mut events = 0;
-            if has_doors {
+            if self.doors.hosts {
                 let arrival = (timer >= at).then_some(direction);
                 events = self.take(arrival, last, *until_look);
             }
@@ -242,6 +244,9 @@ impl FastPath {
         }
         packet.hop += 1;
         if self.hops[packet.hop as usize].direction != END {
+            if !self.doors.doors.is_empty() {
+                return self.enter_by_door(&mut packet);
+            }
             return self.go_further(&mut packet);
         }
         if self.network.tap.is_some() {
@@ -272,7 +277,7 @@ impl FastPath {
     #[inline]
     fn go_further(&mut self, packet: &mut Packet) {
         if self.recorded == Recorded::Nothing {
-            return self.forward::<false, false>(packet);
+            return self.forward::<false, false>(self.network.now, packet);
         }
         self.forward_recorded(packet);
     }
@@ -280,8 +285,8 @@ impl FastPath {
     #[inline(never)]
     fn forward_recorded(&mut self, packet: &mut Packet) {
         match self.recorded {
-            Recorded::Nothing | Recorded::Receivers => self.forward::<true, false>(packet),
-            Recorded::Directions => self.forward::<true, true>(packet),
+            Recorded::Nothing | Recorded::Receivers => self.forward::<true, false>(self.network.now, packet),
+            Recorded::Directions => self.forward::<true, true>(self.network.now, packet),
             Recorded::Packets => self.enter(packet),
         }
     }
@@ -296,14 +301,14 @@ impl FastPath {
         self.push(i, self.network.now, packet);
     }
 
-    /// Offers a packet to the direction of its current hop, and moves it on for as long as it needs no
+    /// Offers a packet to the direction of its current hop at `at`, and moves it on for as long as it needs no
     /// event. On the way it may become its own acknowledgement. It stays in place, because a copy costs a
     /// store-to-load forwarding stall. The recorder's needs are known at compile time, which saves 2 % of
     /// the instructions where only receivers are recorded. It is not inlined: two variants in one function
     /// share too few registers.
     #[inline(never)]
-    fn forward<const RECEIVERS: bool, const DIRECTIONS: bool>(&mut self, packet: &mut Packet) {
-        let (mut at, mut at_hop) = (self.network.now, packet.hop);
+    fn forward<const RECEIVERS: bool, const DIRECTIONS: bool>(&mut self, mut at: Time, packet: &mut Packet) {
+        let mut at_hop = packet.hop;
         loop {
             let Hop { direction, mut role, delay_line, .. } = self.hops[at_hop as usize];
             let mut i = direction as usize;
@@ -436,7 +441,7 @@ impl EventLoop for FastPath {
     #[inline]
     fn depart(&mut self, packet: &mut Packet) {
         if !self.doors.doors.is_empty() {
-            return self.depart_by_door(packet);
+            return self.enter_by_door(packet);
         }
         if self.network.tap.is_some() {
             return self.depart_seen(packet);

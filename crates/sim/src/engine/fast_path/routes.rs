@@ -24,7 +24,7 @@ pub(super) struct Hop {
     pub(super) role: Role,
     /// The delay line that begins here, or [`NO_DELAY_LINE`].
     pub(super) delay_line: u32,
-    /// The door at which packets wait before they enter it, or [`NO_DOOR`].
+    /// The door at which packets wait that enter it as events, or [`NO_DOOR`].
     pub(super) door: u32,
 }
 
