@@ -66,25 +66,41 @@ impl EqualPackets {
         transmitter: &mut Transmitter,
         counts: &mut Counts,
     ) {
-        let (mut free_at, mut waited, mut most) = (transmitter.free_at, 0, counts.most);
-        keep_if(batch, |of| {
-            debug_assert_eq!(of.packet.size, self.size, "a size that nobody announced");
-            let begin = free_at.max(of.at.0);
-            let ahead = begin - of.at.0;
-            if ahead > self.room {
-                counts.refuse(Refusal::Full);
-                lost.push(*of);
-                return false;
+        let mut free_at = transmitter.free_at;
+        if self.has_room_for(batch, free_at) {
+            let (mut waited, mut most) = (0, counts.most);
+            for of in batch.iter_mut() {
+                debug_assert_eq!(of.packet.size, self.size, "a size that nobody announced");
+                let begin = free_at.max(of.at.0);
+                let ahead = begin - of.at.0;
+                waited += ahead;
+                most = most.max(ahead);
+                free_at = begin + self.time;
+                of.at = Time(free_at.saturating_add(self.delay));
             }
-            waited += u128::from(ahead);
-            most = most.max(ahead);
-            free_at = begin + self.time;
-            of.at = Time(free_at.saturating_add(self.delay));
-            true
+            (counts.waited, counts.most) = (counts.waited + u128::from(waited), most);
+            transmitter.free_at = free_at;
+            transmitter.busy += self.time * batch.len() as u64;
+            return;
+        }
+        keep_if(batch, |of| match self.transit(of.at, &of.packet, transmitter, counts) {
+            Transit::Arrives(at) => {
+                of.at = at;
+                true
+            }
+            Transit::Refused(_) | Transit::Lost(_) => {
+                lost.push(*of);
+                false
+            }
         });
-        (counts.waited, counts.most) = (counts.waited + waited, most);
-        transmitter.free_at = free_at;
-        transmitter.busy += self.time * batch.len() as u64;
+    }
+
+    /// Is there room for all packets of a batch, and do the times that they wait add up to 64 bits? The
+    /// transmitter is free at `free_at`. A bound decides: all come with the first one.
+    fn has_room_for(&self, batch: &[InFlight], free_at: u64) -> bool {
+        let (first, count) = (batch.first().map_or(0, |of| of.at.0), batch.len() as u64);
+        let longest = u128::from(free_at.saturating_sub(first)) + u128::from(self.time) * u128::from(count);
+        longest <= u128::from(self.room) && longest * u128::from(count) <= u128::from(u64::MAX)
     }
 
     /// Most packets that have waited, if the longest wait was `longest`.
@@ -137,6 +153,40 @@ mod tests {
                     prop_assert_eq!(equal.waits(&transmitter, now), times);
                 }
             }
+        }
+
+        #[test]
+        fn a_batch_is_its_packets_one_by_one(
+            gaps in prop::collection::vec(0_u64..1_500_000, 1..60),
+            limit in 0_u64..40,
+            size in 1_usize..60,
+        ) {
+            let start = || (Transmitter::new(SendingRate::Fixed(FixedRate::new(12_000_000))), Counts::default());
+            let equal = EqualPackets::new(1500, 1_000_000, 7, QueueLimit::Packets(limit)).expect("room");
+            let mut now = 0;
+            let mut packet = |(seq, gap): (u32, u64)| {
+                now += gap;
+                InFlight { at: Time(now), packet: Packet { seq, ..Packet::new(1500, 0) } }
+            };
+            let packets: Vec<InFlight> = (0..).zip(gaps).map(&mut packet).collect();
+            let told = |of: &[InFlight]| of.iter().map(|of| (of.packet.seq, of.at)).collect::<Vec<_>>();
+            let [one_by_one, batches] = [1, size].map(|size| {
+                let ((mut transmitter, mut counts), mut there, mut lost) = (start(), Vec::new(), Vec::new());
+                for part in packets.chunks(size) {
+                    let mut batch = part.to_vec();
+                    if let ([of], 1) = (&mut batch[..], size) {
+                        match equal.transit(of.at, &of.packet, &mut transmitter, &mut counts) {
+                            Transit::Arrives(at) => of.at = at,
+                            _ => lost.append(&mut batch),
+                        }
+                    } else {
+                        equal.transit_all(&mut batch, &mut lost, &mut transmitter, &mut counts);
+                    }
+                    there.extend(batch);
+                }
+                (told(&there), told(&lost), format!("{transmitter:?} {counts:?}"))
+            });
+            prop_assert_eq!(one_by_one, batches);
         }
     }
 }

@@ -338,7 +338,8 @@ impl FastPath {
         let number = line as usize;
         let (Some(line), Some(last)) = (self.delay_lines.get_mut(number), batch.last()) else { return false };
         let last = last.at.0.saturating_add(line.time);
-        if last > self.network.end.0 || batch.iter().any(|of| of.packet.size != line.size) {
+        let fits = || line.one_size || batch.iter().all(|of| of.packet.size == line.size);
+        if last > self.network.end.0 || !fits() {
             return false;
         }
         line.count += batch.len() as u64;

@@ -25,6 +25,8 @@ pub(super) struct DelayLine {
     pub(super) role: Role,
     /// Only packets of this size pass it in one step.
     pub(super) size: u16,
+    /// No packet of another size is ever offered to it.
+    pub(super) one_size: bool,
 }
 
 impl DelayLine {
@@ -99,11 +101,12 @@ fn flow_through(
     through
 }
 
-/// Finds the delay lines on the route that begins at `first` for packets of `size`.
+/// Finds the delay lines on the route that begins at `first` for packets of `size`. `sizes`: those of the
+/// packets that may be offered to each direction.
 pub(super) fn find(
     hops: &mut [Hop],
-    first: u32,
-    size: u16,
+    (first, size): (u32, u16),
+    sizes: &[Vec<u16>],
     directions: &[Direction],
     constants: &[bool],
     lines: &mut Vec<DelayLine>,
@@ -127,6 +130,7 @@ pub(super) fn find(
         }
         hops[begin].delay_line = lines.len() as u32;
         let Hop { direction, role, .. } = hops[at - 1];
+        let one_size = sizes[hops[begin].direction as usize] == [size];
         lines.push(DelayLine {
             time,
             count: 0,
@@ -135,6 +139,7 @@ pub(super) fn find(
             direction,
             role,
             size,
+            one_size,
         });
     }
 }

@@ -105,7 +105,7 @@ impl FastPath {
         }
         let events = event_queue(&hops, &entities, &partitions);
         let recorded = announce(&hops, &mut network);
-        let (mut hops, delay_lines) = share_routes(&hops, &constants, &mut network);
+        let (mut hops, delay_lines) = share_routes(&hops, &packet_sizes, &constants, &mut network);
         let mut doors = Doors::none();
         if eligible.batches {
             let (flows, most) = (&network.flows, partitions.lookahead);
@@ -271,7 +271,7 @@ impl FastPath {
         if let Some(tap) = &mut self.network.tap {
             tap.departs(self.network.now, packet, &mut self.network.carried);
         }
-        self.go_further(packet);
+        self.forward_recorded(packet);
     }
 
     #[inline]
@@ -496,15 +496,20 @@ fn announce(hops: &[Hop], network: &mut Network) -> Recorded {
 }
 
 /// Lets similar flows share their routes, and finds the delay lines on the routes.
-fn share_routes(hops: &[Hop], constants: &[bool], network: &mut Network) -> (Vec<Hop>, Vec<DelayLine>) {
+fn share_routes(
+    hops: &[Hop],
+    sizes: &[Vec<u16>],
+    constants: &[bool],
+    network: &mut Network,
+) -> (Vec<Hop>, Vec<DelayLine>) {
     let firsts = network.flows.iter_mut().flat_map(|flow| {
         let [data, acks] = flow.usual_sizes();
         [(&mut flow.data_route, data), (&mut flow.ack_route, acks)]
     });
     let (mut hops, firsts) = routes::share(hops, firsts);
     let mut lines = Vec::new();
-    for (first, size) in firsts {
-        delay_line::find(&mut hops, first, size, &network.directions, constants, &mut lines);
+    for first in firsts {
+        delay_line::find(&mut hops, first, sizes, &network.directions, constants, &mut lines);
     }
     for line in &lines {
         network.recorder.expect_delay_line(&line.delivers(&hops, &network.directions));
