@@ -100,6 +100,11 @@ def test_stations_come_from_a_file(tmp_path: Path) -> None:
         networks.stations([str(file)])
 
 
+def test_a_station_is_named_once() -> None:
+    with pytest.raises(_core.ScenarioError, match="station 'Tokyo' is named twice"):
+        networks.network(["Tokyo", "Paris", "tokyo"])
+
+
 def test_the_command_writes_what_it_says(cli: Callable[..., SimpleNamespace], tmp_path: Path) -> None:
     out, folder = tmp_path / "net", tmp_path / "hypatia"
     options = ["--shell", "hypatia-kuiper-k1", "--for", "5 s", "--reach", "length", "--json"]

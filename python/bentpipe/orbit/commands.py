@@ -54,7 +54,7 @@ def path_verb(
     ] = None,
     shell: Annotated[
         str | None,
-        option("NAME", "See bentpipe orbit shells.  [default: starlink-s1]", completes=completion.shells),
+        option("NAME", "See bentpipe orbit shells; by default starlink-s1.", completes=completion.shells),
     ] = None,
     tle: Annotated[
         Path | None, option("FILE", "Satellites from TLEs, or OMMs (CSV, JSON, KVN, XML).", exists=True)
@@ -75,7 +75,7 @@ def path_verb(
         str, option("HOW", "shortest-path, highest-elevation or longest-visible.")
     ] = "shortest-path",
     every: Annotated[
-        str | None, option("TIME", 'When satellites are chosen: "15 s", or "lost".  [default: every step]')
+        str | None, option("TIME", 'When satellites are chosen: "15 s", or "lost"; by default every step.')
     ] = None,
     break_: Annotated[
         str | None, option("TIME", "Nothing passes for so long after a handover.", "--break")
@@ -143,14 +143,14 @@ def network_verb(
     places: Annotated[
         list[str] | None,
         argument(
-            "[PLACE]...",
-            "Stations: names, coordinates, or FILE.csv of name,lat,lon,alt.  [default: 100 cities]",
+            "PLACE",
+            "Stations: names, coordinates, or FILE.csv of name,lat,lon,alt; by default 100 cities.",
             completes=completion.places,
         ),
     ] = None,
     shell: Annotated[
         str | None,
-        option("NAME", "See bentpipe orbit shells.  [default: starlink-s1]", completes=completion.shells),
+        option("NAME", "See bentpipe orbit shells; by default starlink-s1.", completes=completion.shells),
     ] = None,
     tle: Annotated[
         Path | None, option("FILE", "Satellites from TLEs, or OMMs (CSV, JSON, KVN, XML).", exists=True)
@@ -161,15 +161,15 @@ def network_verb(
             "DIR", "Satellites, lasers, stations and times of a folder of Hypatia.", "--from", exists=True
         ),
     ] = None,
-    for_: Annotated[str | None, option("TIME", "How long.  [default: 200 s]", "--for")] = None,
-    step: Annotated[str | None, option("TIME", "From table to table.  [default: 1 s]")] = None,
+    for_: Annotated[str | None, option("TIME", "How long; by default 200 s.", "--for")] = None,
+    step: Annotated[str | None, option("TIME", "From table to table; by default 1 s.")] = None,
     epoch: Annotated[
         str | None,
         option("UTC", "The start, \"2026-11-22T10:00:00Z\"; by default the shell's, or the newest TLE's."),
     ] = None,
     min_elevation: Annotated[float | None, option("DEGREES", "By default the shell's.")] = None,
     reach: Annotated[
-        str | None, option("RULE", '"elevation", or "length" as in Hypatia.  [default: elevation]')
+        str | None, option("RULE", '"elevation", or "length" as in Hypatia; by default elevation.')
     ] = None,
     out: Annotated[
         Path | None, option("DIR", "Write tables.parquet, paths.parquet and nodes.csv.", "--out", "-o")
@@ -185,7 +185,7 @@ def network_verb(
     from bentpipe.orbit import networks, tables
     from bentpipe.sweeps.execution import cores
 
-    if from_ is not None and (places or shell or tle or reach):
+    if from_ is not None and (places or shell or tle or reach or min_elevation is not None):
         raise _core.ScenarioError("--from has satellites, stations and reach; leave the others out")
     known = None if from_ is None else folders.read(from_)
     has_state = known is not None and known.step_s is not None

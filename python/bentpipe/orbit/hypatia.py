@@ -156,7 +156,7 @@ def agreement(made: Network, tables: pl.DataFrame) -> Agreement:
     to, start = to[pairs], start[pairs] + first
     states = [np.full((first + count, count), -2, dtype=np.int64) for _ in range(2)]
     rows = [
-        frame.select("t_s", "node", "destination", pl_next()).to_numpy().astype(np.float64)
+        frame.select("t_s", "node", "destination", _next_hop()).to_numpy().astype(np.float64)
         for frame in (made.tables, tables)
     ]
     sums = np.zeros(4, dtype=np.int64)
@@ -179,7 +179,7 @@ def agreement(made: Network, tables: pl.DataFrame) -> Agreement:
     return Agreement(*map(int, sums))
 
 
-def pl_next() -> pl.Expr:
+def _next_hop() -> pl.Expr:
     """The next hop, -1 without one."""
     import polars as pl
 

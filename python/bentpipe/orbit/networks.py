@@ -55,11 +55,6 @@ class Network:
     info: dict[str, Any]
     request: dict[str, Any]
 
-    def name(self, node: int) -> str:
-        """A station's name; of a satellite its number."""
-        count = len(self.satellites)
-        return str(self.satellites[node]) if node < count else self.stations[node - count].name
-
 
 def cities() -> list[Point]:
     """The hundred most populous cities, as Hypatia lists them."""
@@ -67,16 +62,19 @@ def cities() -> list[Point]:
     return [Point(row["name"], row["lat_deg"], row["lon_deg"], row["alt_m"]) for row in rows]
 
 
-def stations(given: Iterable[str]) -> list[Point]:
-    """The stations of a list of names, coordinates and CSV files with the columns name, lat, lon and alt (m).
+def stations(given: Iterable[str | Point]) -> list[Point]:
+    """The stations of a list of points, names, coordinates, and CSV files of name, lat, lon and alt (m).
 
     Raises:
-        ScenarioError: a place is unknown, moves, or stands there twice.
+        ScenarioError: a place is unknown, moves, or is named twice.
         OSError: a file cannot be read.
     """
     found: list[Point] = []
-    for text in given:
-        found += read_points(Path(text)) if text.endswith(".csv") else [_fixed(text)]
+    for one in given:
+        if isinstance(one, Point):
+            found.append(checked(one, "station"))
+        else:
+            found += read_points(Path(one)) if one.endswith(".csv") else [_fixed(one)]
     names = [point.name for point in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -129,12 +127,11 @@ def network(
         raise _core.ScenarioError(unknown("rule of reach", reach, list(REACH)))
     if min_elevation is not None and not math.isfinite(min_elevation):
         raise _core.ScenarioError(f"min_elevation {min_elevation}: write degrees, for example 25")
-    given = cities() if places is None else list(places)
-    ends = [one for place in given for one in ([place] if isinstance(place, Point) else stations([place]))]
+    ends = stations(cities() if places is None else places)
     request = {
         "satellites": satellites_of(shell, tle) if satellites is None else satellites,
         "lasers": lasers,
-        "stations": [checked(point, "station").request() for point in ends],
+        "stations": [point.request() for point in ends],
         "duration_s": units.seconds(str(duration), "duration"),
         "step_s": units.seconds(str(step), "step"),
         "epoch": epoch,
