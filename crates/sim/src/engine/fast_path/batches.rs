@@ -61,7 +61,7 @@ pub(super) struct Door {
 }
 
 /// A hop at which packets enter a direction as events.
-struct Entry {
+struct Entrance {
     hop: u32,
     reach: Span,
     /// The direction up to which that is.
@@ -91,10 +91,10 @@ impl Doors {
         changes: bool,
         sizes: BatchSizes,
     ) -> Self {
-        let entries = entries(plan, hops, flows, delays, changes);
+        let entrances = entrances(plan, hops, flows, delays, changes);
         let mut bounds = vec![(most, 0.0); delays.len()];
         let (mut ways, mut parts) = (vec![None; delays.len()], vec![false; delays.len()]);
-        for &Entry { hop, reach, until, rate, .. } in &entries {
+        for &Entrance { hop, reach, until, rate, .. } in &entrances {
             let i = hops[hop as usize].direction as usize;
             let (least, highest) = &mut bounds[i];
             (*least, *highest) = ((*least).min(reach), f64::max(*highest, rate));
@@ -103,7 +103,7 @@ impl Doors {
         }
         let mut doors = Self { most: sizes.most, ..Self::none() };
         let mut firsts = vec![None; delays.len()];
-        for Entry { hop, back, .. } in entries {
+        for Entrance { hop, back, .. } in entrances {
             let i = hops[hop as usize].direction as usize;
             let (reach, rate) = bounds[i];
             if reach.secs() * rate < sizes.least || parts[i] {
@@ -129,8 +129,14 @@ impl Doors {
 }
 
 /// The hops at which packets enter a direction as events, those of opaque directions excepted.
-fn entries(plan: &Plan, hops: &[Hop], flows: &[FlowState], delays: &[Span], changes: bool) -> Vec<Entry> {
-    let mut entries = Vec::new();
+fn entrances(
+    plan: &Plan,
+    hops: &[Hop],
+    flows: &[FlowState],
+    delays: &[Span],
+    changes: bool,
+) -> Vec<Entrance> {
+    let mut entrances = Vec::new();
     for (flow, of) in flows.iter().zip(&plan.flows) {
         let last = |first: u32| routes::hops_from(hops, first).last().copied().unwrap_or(Hop::LAST);
         let (there, back) = (last(flow.data_route), last(flow.ack_route));
@@ -142,7 +148,7 @@ fn entries(plan: &Plan, hops: &[Hop], flows: &[FlowState], delays: &[Span], chan
                     let back = (hop == first).then_some(answers);
                     let (all, until) = reach(hops, hop, Some(flow.ack_route), delays);
                     let reach = if changes { reach(hops, hop, None, delays).0 } else { all };
-                    entries.push(Entry { hop, reach, until, rate, back });
+                    entrances.push(Entrance { hop, reach, until, rate, back });
                 }
                 as_event = of.role.is_event();
             }
@@ -152,7 +158,7 @@ fn entries(plan: &Plan, hops: &[Hop], flows: &[FlowState], delays: &[Span], chan
             follow(flow.ack_route, there.role != Role::Delivers, holds(there));
         }
     }
-    entries
+    entrances
 }
 
 impl Door {
