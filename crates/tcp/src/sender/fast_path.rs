@@ -147,6 +147,7 @@ impl Sender {
             && self.ecn.is_none()
             && self.rate.is_none()
             && !self.options.pacing
+            && !self.pacing_waits
             && self.is_led_by_window()
     }
 
@@ -222,6 +223,7 @@ impl Sender {
                 self.watch_pause(now);
             }
             self.limits.set(Limit::Cwnd);
+            // Nothing is paced and the controller has no deadline.
             let due = if self.watchful { self.due() } else { self.timer };
             if due < armed || self.decision.cwnd < mss || self.decision.cwnd == u64::MAX {
                 break;
