@@ -364,7 +364,7 @@ def orbit_network(request_json: str, progress: Callable[[float], Any] | None = N
     `lasers`, pairs of satellites by index (by default the +grid of the shell); `threads` (1).
 
     Nodes are satellites by index, then stations. Returns `tables` (arrays t_ns, node, destination, next, -1
-    without a path) and `paths` (t_ns, from, to, length_km, infinite without a path), which hold changes;
+    without a path) and `paths` (t_ns, from, to, delay_ns, infinite without a path), which hold changes;
     `on_way`, the satellites of all paths in a row, and `ends`, where those of each path end in it;
     `satellites` (numbers), `lasers` (pairs), `tles` (the text of a shell, or None), and `info`, JSON with
     epoch, shell, min_elevation_deg, warnings.

@@ -11,6 +11,12 @@ use sgp4::chrono::NaiveDateTime;
 
 /// Speed of light in vacuum, km/s (exact by definition of the metre).
 pub const LIGHT_KM_PER_S: f64 = 299_792.458;
+
+/// The time that light takes for `km`, rounded to whole ns; infinite for an infinite way.
+pub(crate) fn light_ns(km: f64) -> f64 {
+    libm::round(km / LIGHT_KM_PER_S * 1e9)
+}
+
 /// Equatorial radius, km (WGS 84, NGA.STND.0036).
 pub const RADIUS_KM: f64 = 6_378.137;
 /// How fast the Earth turns against the stars, rad/s (Vallado, equation 3-40).

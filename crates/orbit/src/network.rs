@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::earth::distance;
+use crate::earth::{distance, light_ns};
 use crate::error::{OrbitError, within, wrong};
 use crate::ground::Point;
 use crate::horizon::{Horizon, Look};
 use crate::lasers::is_clear;
-use crate::request::{Rule, Satellites, check_steps, nanoseconds, read};
+use crate::request::{Rule, Satellites, check_sky, check_steps, nanoseconds, read};
 use crate::setting::Sky;
 use crate::shell::Shell;
 use crate::trees::{DOWN, Grid, NOWHERE, Scratch, Tree};
@@ -67,11 +67,8 @@ impl NetworkRequest {
     pub fn from_json(json: &str) -> Result<Self, OrbitError> {
         let request: Self = read(json)?;
         check_steps(request.duration_s, request.step_s)?;
-        within("ut1_minus_utc_s", request.ut1_minus_utc_s, -1.0, 1.0)?;
+        check_sky(request.ut1_minus_utc_s, request.greatest_length_km)?;
         within("threads", request.threads as f64, 1.0, 1_024.0)?;
-        if let Some(length) = request.greatest_length_km {
-            within("greatest_length_km", length, 1.0, 100_000.0)?;
-        }
         if request.stations.len() < 2 {
             return wrong(format!("stations: {} of them; a network needs two", request.stations.len()));
         }
@@ -101,8 +98,8 @@ pub struct PathChanges {
     pub from: Vec<u32>,
     /// The last one.
     pub to: Vec<u32>,
-    /// Length at that instant, km; infinite without a path.
-    pub length_km: Vec<f64>,
+    /// The time one way at that instant, whole ns; infinite without a path.
+    pub delay_ns: Vec<f64>,
     /// The satellites of all paths in a row.
     pub satellites: Vec<u32>,
     /// Where the satellites of each path end in that row; those of a pair without a path are none.
@@ -287,8 +284,8 @@ struct Tables {
     before: Vec<u32>,
     /// The length of the path by source and destination, km.
     lengths: Vec<f64>,
-    /// The path of each pair, in the order of `lengths`; `None`: not known yet.
-    paths: Vec<Option<Vec<u32>>>,
+    /// The path of each pair, in the order of `lengths`.
+    paths: Vec<Vec<u32>>,
 }
 
 impl Tables {
@@ -300,7 +297,7 @@ impl Tables {
             now: vec![NOWHERE; entries],
             before: vec![UNKNOWN; entries],
             lengths: vec![f64::INFINITY; pairs],
-            paths: vec![None; pairs],
+            paths: vec![vec![UNKNOWN]; pairs],
         }
     }
 
@@ -346,7 +343,7 @@ impl Tables {
                     path.push(next);
                     at = next as usize;
                 }
-                let known = self.paths[pair].get_or_insert_with(|| vec![UNKNOWN]);
+                let known = &mut self.paths[pair];
                 if *known != path {
                     known.clone_from(&path);
                     part.satellites.extend_from_slice(&path);
@@ -404,7 +401,7 @@ impl Merged {
             self.paths.t_ns.push(step as i64 * step_ns);
             self.paths.from.push(satellites + place / self.stations);
             self.paths.to.push(satellites + place % self.stations);
-            self.paths.length_km.push(length_km);
+            self.paths.delay_ns.push(light_ns(length_km));
             self.paths.satellites.extend_from_slice(path);
             self.paths.ends.push(self.paths.satellites.len() as u64);
         }

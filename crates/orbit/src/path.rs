@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::earth::{LIGHT_KM_PER_S, Turn};
+use crate::earth::{Turn, light_ns};
 use crate::error::OrbitError;
 use crate::horizon::{Look, Observer};
 use crate::lasers::End;
@@ -305,7 +305,7 @@ impl<'a> Walk<'a> {
     }
 
     fn one_way_ns(&self, space_km: f64, ground_km: f64) -> f64 {
-        libm::round((space_km + ground_km / self.request.ground_speed) / LIGHT_KM_PER_S * 1e9)
+        light_ns(space_km + ground_km / self.request.ground_speed)
     }
 
     /// Adds a row. Has the access changed since the last row with a path?

@@ -186,6 +186,12 @@ pub(crate) fn check_steps(duration_s: f64, step_s: f64) -> Result<(), OrbitError
     Ok(())
 }
 
+/// Checks what turns the Earth, and the length of a link to the ground.
+pub(crate) fn check_sky(ut1_minus_utc_s: f64, greatest_length_km: Option<f64>) -> Result<(), OrbitError> {
+    within("ut1_minus_utc_s", ut1_minus_utc_s, -1.0, 1.0)?;
+    greatest_length_km.map_or(Ok(()), |km| within("greatest_length_km", km, 1.0, 100_000.0))
+}
+
 impl Request {
     /// Reads a request and checks its numbers.
     ///
@@ -199,15 +205,12 @@ impl Request {
 
     fn check(&self) -> Result<(), OrbitError> {
         check_steps(self.duration_s, self.step_s)?;
+        check_sky(self.ut1_minus_utc_s, self.greatest_length_km)?;
         within("handover_break_s", self.handover_break_s, 0.0, 3_600.0)?;
         within("ground_speed", self.ground_speed, 0.01, 1.0)?;
-        within("ut1_minus_utc_s", self.ut1_minus_utc_s, -1.0, 1.0)?;
         if let When::Every(Interval { every_s, first_s }) = self.when {
             within("when.every_s", every_s, 1e-3, 86_400.0)?;
             within("when.first_s", first_s, 0.0, 86_400.0)?;
-        }
-        if let Some(length) = self.greatest_length_km {
-            within("greatest_length_km", length, 1.0, 100_000.0)?;
         }
         let points = [("a", Some(&self.a)), ("b", self.b.as_ref())];
         let gateways = self.gateways.iter().enumerate().map(|(i, g)| (format!("gateways[{i}]"), Some(g)));

@@ -76,12 +76,12 @@ pub(crate) fn orbit_network<'py>(
     rows.set_item("destination", PyArray1::from_vec(py, destination))?;
     rows.set_item("next", PyArray1::from_vec(py, next))?;
     out.set_item("tables", rows)?;
-    let PathChanges { t_ns, from, to, length_km, satellites: on_way, ends } = paths;
+    let PathChanges { t_ns, from, to, delay_ns, satellites: on_way, ends } = paths;
     let rows = PyDict::new(py);
     rows.set_item("t_ns", PyArray1::from_vec(py, t_ns))?;
     rows.set_item("from", PyArray1::from_vec(py, from))?;
     rows.set_item("to", PyArray1::from_vec(py, to))?;
-    rows.set_item("length_km", PyArray1::from_vec(py, length_km))?;
+    rows.set_item("delay_ns", PyArray1::from_vec(py, delay_ns))?;
     out.set_item("paths", rows)?;
     out.set_item("on_way", PyArray1::from_vec(py, on_way))?;
     out.set_item("ends", PyArray1::from_vec(py, ends))?;

@@ -22,9 +22,6 @@ from bentpipe.registry import unknown
 if TYPE_CHECKING:
     import polars as pl
 
-LIGHT_KM_S = 299_792.458
-"""Speed of light, km/s."""
-
 
 @dataclass(frozen=True)
 class Network:
@@ -172,13 +169,13 @@ def _network(raw: dict[str, Any], ends: list[Point], request: dict[str, Any]) ->
     )
     on_way, bounds = raw["on_way"].tolist(), [0, *raw["ends"].tolist()]
     ways = [on_way[begin:end] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
-    length = pl.col("length_km")
+    delay_s = raw["paths"]["delay_ns"] / 1e9
     paths = pl.DataFrame(raw["paths"]).select(
         pl.Series("t_s", raw["paths"]["t_ns"] / 1e9),
         "from",
         "to",
         pl.Series("satellites", ways, dtype=pl.List(pl.UInt32)),
-        pl.when(length.is_finite()).then((length / LIGHT_KM_S).round(9)).alias("delay_s"),
+        pl.when(pl.col("delay_ns").is_finite()).then(pl.Series("delay_s", delay_s)).alias("delay_s"),
     )
     info = json.loads(raw["info"]) | {key: request[key] for key in ("duration_s", "step_s")}
     made = Network(tables, paths, raw["satellites"].tolist(), ends, raw["lasers"], raw["tles"], info, request)
