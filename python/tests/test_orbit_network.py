@@ -91,6 +91,37 @@ def test_lines_that_hypatia_would_not_write_are_named(made: networks.Network, tm
         hypatia.read(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "ground_stations.txt",
+            "0,Tokyo,x,1,0,1,2,3\n",
+            "line 1: '0,Tokyo,x,1,0,1,2,3'; expected number, name",
+        ),
+        (
+            "dynamic_state_1000ms_for_20s/fstate_3000000000.txt",
+            "9999,1156,4,0,0\n",
+            "9999,1156,4; satellites have",
+        ),
+        ("dynamic_state_1000ms_for_20s/fstate_3000000000.txt", "0,7,4,0,0\n", "0,7,4; satellites have"),
+    ],
+)
+def test_what_cannot_be_is_named_with_its_file(
+    made: networks.Network, tmp_path: Path, name: str, text: str, said: str
+) -> None:
+    hypatia.write(made, tmp_path)
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(_core.ScenarioError, match=f"{Path(name).name}.*{said}"):
+        hypatia.read(tmp_path)
+
+
+def test_times_of_hypatia_are_whole() -> None:
+    assert hypatia.check_times(2.0, 0.029) == (2_000_000_000, 29_000_000)  # 0.029 x 1000 is no whole number
+    with pytest.raises(_core.ScenarioError, match="steps of whole milliseconds"):
+        hypatia.check_times(2.0, 0.0005)
+
+
 def test_stations_come_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "stations.csv"
     file.write_text("name,lat,lon,alt\nHome,48.1,11.6,520\nAway,-33.9,18.4,\n", encoding="utf-8")

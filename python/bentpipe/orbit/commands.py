@@ -188,9 +188,14 @@ def network_verb(
     if from_ is not None and (places or shell or tle or reach or min_elevation is not None):
         raise _core.ScenarioError("--from has satellites, stations and reach; leave the others out")
     known = None if from_ is None else folders.read(from_)
-    has_state = known is not None and known.step_s is not None
-    duration = for_ or (f"{known.duration_s} s" if known and has_state else "200 s")
-    step = step or (f"{known.step_s} s" if known and has_state else "1 s")
+    usual = ("200 s", "1 s")
+    if known is not None and known.step_s is not None:
+        usual = (f"{known.duration_s} s", f"{known.step_s} s")
+    duration, step = for_ or usual[0], step or usual[1]
+    if hypatia is not None:
+        folders.check_times(units.seconds(duration, "--for"), units.seconds(step, "--step"))
+        if known is not None or tle is not None:
+            raise _core.ScenarioError("--hypatia goes with a shell: its first line has planes and slots")
     for folder in filter(None, (out, hypatia)):
         make_folder(folder)
     threads = workers or cores()

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,11 @@ _FLATTENING72 = 1 / 298.26
 _LOWEST_M = 80_000.0
 """Height below which no laser of Hypatia passes."""
 _STATE = "dynamic_state_"
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_STATION = rf"\d+,([^,]+),({_NUMBER}),({_NUMBER}),({_NUMBER})" + 3 * f",{_NUMBER}"
+"""A line of ground_stations.txt, and its groups."""
+_MS = 1_000_000
+"""Nanoseconds."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +74,13 @@ def read(folder: Path) -> HypatiaFolder:
         raise _core.ScenarioError(
             f"{folder / 'tles.txt'}, line 1: {first.strip()!r}; expected planes and satellites per plane"
         )
-    lasers = [(int(a), int(b)) for a, b in _rows(folder / "isls.txt", 2, r"\d+", " ")]
+    lasers = [(int(a), int(b)) for a, b in _rows(folder / "isls.txt", r"(\d+) (\d+)", "2 numbers")]
+    file = folder / "ground_stations.txt"
     stations = [
-        checked(Point(row[1], *map(float, row[2:5])), str(folder / "ground_stations.txt"))
-        for row in _rows(folder / "ground_stations.txt", 8, r".+")
+        checked(Point(name, float(lat), float(lon), float(alt_m)), str(file))
+        for name, lat, lon, alt_m in _rows(
+            file, _STATION, "number, name, latitude, longitude, elevation, x, y, z"
+        )
     ]
     said = dict(line.strip().split("=", 1) for line in lines(folder / "description.txt") if "=" in line)
     try:
@@ -79,42 +88,50 @@ def read(folder: Path) -> HypatiaFolder:
     except (KeyError, ValueError):
         raise _core.ScenarioError(f"{folder / 'description.txt'}: no line max_gsl_length_m=METRES") from None
     state = sorted(folder.glob(f"{_STATE}*"))
-    tables, step_s, duration_s = _state(state[0]) if state else (None, None, None)
+    satellites = len(rest) // 3
+    nodes = satellites, satellites + len(stations)
+    tables, step_s, duration_s = _state(state[0], *nodes) if state else (None, None, None)
     return HypatiaFolder("\n".join(rest), lasers, stations, greatest, tables, step_s, duration_s)
 
 
-def _state(folder: Path) -> tuple[pl.DataFrame, float, float]:
+def _state(folder: Path, satellites: int, nodes: int) -> tuple[pl.DataFrame, float, float]:
     import polars as pl
 
     found = re.fullmatch(rf"{_STATE}(\d+)ms_for_(\d+)s", folder.name)
     if found is None:
         raise _core.ScenarioError(f"{folder}: expected a name such as {_STATE}100ms_for_200s")
-    by_time = {int(file.stem.split("_")[1]): file for file in folder.glob("fstate_*.txt")}
+    named = ((re.fullmatch(r"fstate_(\d+)", file.stem), file) for file in folder.glob("fstate_*.txt"))
+    by_time = {int(name[1]): file for name, file in named if name is not None}
     if 0 not in by_time:
         raise _core.ScenarioError(f"{folder}: no file fstate_0.txt")
     rows: list[tuple[float, int, int, int | None]] = []
     changes = (item for item in sorted(by_time.items()) if item[1].stat().st_size > 0)
     for t_ns, file in changes:
-        for node, to, after, *_ in _rows(file, 5, r"-?\d+"):
+        for node, to, after in _rows(file, r"(\d+),(\d+),(-1|\d+),-?\d+,-?\d+", "5 numbers"):
+            if not (int(node) < nodes and satellites <= int(to) < nodes and int(after) < nodes):
+                raise _core.ScenarioError(
+                    f"{file}: {node},{to},{after}; satellites have the numbers below {satellites}, "
+                    f"and stations, which are the destinations, follow up to {nodes - 1}"
+                )
             rows.append((t_ns / 1e9, int(node), int(to), None if after == "-1" else int(after)))
     schema = {"t_s": pl.Float64, "node": pl.UInt32, "destination": pl.UInt32, "next": pl.UInt32}
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     return frame, int(found[1]) / 1000, float(found[2])
 
 
-def _rows(file: Path, columns: int, cell: str, comma: str = ",") -> Iterator[list[str]]:
-    """The cells of a file's lines.
+def _rows(file: Path, form: str, what: str) -> Iterator[tuple[str, ...]]:
+    """The groups of a pattern that every line of a file has; `what` names it in the message.
 
     Raises:
-        ScenarioError: a line has another number of cells, or a cell of another form.
+        ScenarioError: a line has another form.
         OSError: the file cannot be read.
     """
-    whole = re.compile(cell)
+    whole = re.compile(form)
     for number, line in enumerate(lines(file), 1):
-        cells = line.strip().split(comma)
-        if len(cells) != columns or not all(map(whole.fullmatch, cells)):
-            raise _core.ScenarioError(f"{file}, line {number}: {line.strip()!r}; expected {columns} numbers")
-        yield cells
+        found = whole.fullmatch(line.strip())
+        if found is None:
+            raise _core.ScenarioError(f"{file}, line {number}: {line.strip()!r}; expected {what}")
+        yield found.groups()
 
 
 def network_of(folder: HypatiaFolder, **options: Any) -> Network:
@@ -149,14 +166,16 @@ class Agreement:
 def agreement(made: Network, tables: pl.DataFrame) -> Agreement:
     """Compares the tables of a network with others of the same nodes, step by step."""
     import numpy as np
+    import polars as pl
 
     first, count = len(made.satellites), len(made.stations)
     to, start = (grid.ravel() for grid in np.meshgrid(np.arange(count), np.arange(count)))
     pairs = start != to
     to, start = to[pairs], start[pairs] + first
+    hop = pl.col("next").cast(pl.Int64).fill_null(-1)
     states = [np.full((first + count, count), -2, dtype=np.int64) for _ in range(2)]
     rows = [
-        frame.select("t_s", "node", "destination", _next_hop()).to_numpy().astype(np.float64)
+        frame.select("t_s", "node", "destination", hop).to_numpy().astype(np.float64)
         for frame in (made.tables, tables)
     ]
     sums = np.zeros(4, dtype=np.int64)
@@ -179,11 +198,16 @@ def agreement(made: Network, tables: pl.DataFrame) -> Agreement:
     return Agreement(*map(int, sums))
 
 
-def _next_hop() -> pl.Expr:
-    """The next hop, -1 without one."""
-    import polars as pl
+def check_times(duration_s: float, step_s: float) -> tuple[int, int]:
+    """Both in nanoseconds, as files and folders of Hypatia name them.
 
-    return pl.col("next").cast(pl.Int64).fill_null(-1)
+    Raises:
+        ScenarioError: Hypatia cannot name them.
+    """
+    duration_ns, step_ns = round(duration_s * 1e9), round(step_s * 1e9)
+    if step_ns % _MS or duration_ns % (1000 * _MS):
+        raise _core.ScenarioError("Hypatia has steps of whole milliseconds, and durations of whole seconds")
+    return duration_ns, step_ns
 
 
 def write(made: Network, folder: Path) -> None:
@@ -196,17 +220,15 @@ def write(made: Network, folder: Path) -> None:
     shell = shell_of(made.request["satellites"])
     if made.tles is None or shell is None:
         raise _core.ScenarioError("a folder of Hypatia needs a shell: its first line has planes and slots")
-    step_ms, duration_s = made.info["step_s"] * 1000, made.info["duration_s"]
-    if step_ms != round(step_ms) or duration_s != round(duration_s):
-        raise _core.ScenarioError("Hypatia has steps of whole milliseconds, and durations of whole seconds")
-    state = folder / f"{_STATE}{step_ms:.0f}ms_for_{duration_s:.0f}s"
+    duration_ns, step_ns = check_times(made.info["duration_s"], made.info["step_s"])
+    state = folder / f"{_STATE}{step_ns // _MS}ms_for_{duration_ns // (1000 * _MS)}s"
     make_folder(state)
     count, nodes = len(made.satellites), range(len(made.satellites) + len(made.stations))
     own = Counter(node for pair in made.lasers for node in pair)
     planes = int(shell["planes"])
     replace_text(folder / "tles.txt", f"{planes} {count // planes}\n{made.tles}")
     replace_text(folder / "isls.txt", _text(f"{a} {b}" for a, b in made.lasers))
-    replace_text(folder / "ground_stations.txt", _text(map(_station, range(len(nodes)), made.stations)))
+    replace_text(folder / "ground_stations.txt", _text(starmap(_station, enumerate(made.stations))))
     replace_text(folder / "gsl_interfaces_info.txt", _text(f"{node},1,1.000000" for node in nodes))
     length_m = greatest_length_km(shell, made.info["min_elevation_deg"]) * 1000
     earth_m = EARTH_KM * 1000
@@ -214,9 +236,7 @@ def write(made: Network, folder: Path) -> None:
     described = f"max_gsl_length_m={length_m:.10f}\nmax_isl_length_m={laser_m:.10f}\n"
     replace_text(folder / "description.txt", described)
     ports = _ports(made)
-    by_time: dict[int, list[str]] = {
-        step * round(step_ms) * 1_000_000: [] for step in range(math.ceil(duration_s * 1000 / step_ms))
-    }
+    by_time: dict[int, list[str]] = {t_ns: [] for t_ns in range(0, duration_ns, step_ns)}
     for t_s, node, to, after in made.tables.iter_rows():
         cells = (-1, -1, -1) if after is None else (
             after, ports.get((node, after), own[node]), ports.get((after, node), own[after])
