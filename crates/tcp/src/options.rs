@@ -20,7 +20,7 @@ pub use value::OptionValue;
 /// Calls the macro `then! { { with } groups }` with all options that are also a key of a scenario.
 ///
 /// A row gives the user's description of the option, its name, its type, and its values in the profiles
-/// paper, modern, linux and scps. The range of a number, each [`Need`] and the source follow. The type is
+/// paper, modern, linux, scps and ns3. The range of a number, each [`Need`] and the source follow. The type is
 /// `bool`, [`Span`], `f64` (segments) or one of [`choices`]. An option comes after those that it needs.
 #[macro_export]
 macro_rules! option_table {
@@ -29,101 +29,101 @@ macro_rules! option_table {
             { $($with)* }
             window {
                 /// Initial window in segments. Paper 1, else 10 (RFC 6928).
-                initial_window: f64 = [1.0, 10.0, 10.0, 1.0] within 1.0..=1e6 from "RFC 5681 section 3.1, RFC 6928 section 2";
+                initial_window: f64 = [1.0, 10.0, 10.0, 1.0, 10.0] within 1.0..=1e6 from "RFC 5681 section 3.1, RFC 6928 section 2";
                 /// Initial slow-start threshold in segments. Default: none.
-                initial_ssthresh: f64 = [f64::INFINITY, f64::INFINITY, f64::INFINITY, f64::INFINITY] within 2.0..=1e12
+                initial_ssthresh: f64 = [f64::INFINITY, f64::INFINITY, f64::INFINITY, f64::INFINITY, f64::INFINITY] within 2.0..=1e12
                     from "RFC 5681 section 3.1";
             }
             loss {
                 /// Loss recovery. Default "sack".
-                recovery: LossRecovery = [LossRecovery::Sack, LossRecovery::Sack, LossRecovery::Sack, LossRecovery::NewReno]
+                recovery: LossRecovery = [LossRecovery::Sack, LossRecovery::Sack, LossRecovery::Sack, LossRecovery::NewReno, LossRecovery::Sack]
                     from "RFC 5681 section 3.2, RFC 6582, RFC 6675";
                 /// Loss detection by the times of sending (RACK, RFC 8985); needs SACK. Paper no, else yes.
-                rack: bool = [false, true, true, false] needs(SACK) from "RFC 8985 section 6";
+                rack: bool = [false, true, true, false, false] needs(SACK) from "RFC 8985 section 6";
                 /// Tail loss probe (RFC 8985); needs SACK. Paper no, else yes.
-                tlp: bool = [false, true, true, false] needs(SACK) from "RFC 8985 section 7";
+                tlp: bool = [false, true, true, false, false] needs(SACK) from "RFC 8985 section 7";
                 /// Duplicates are reported (RFC 2883), and a fast recovery that they show to be needless is
                 /// undone; needs SACK. Paper no, else yes.
-                dsack: bool = [false, true, true, false] needs(SACK) from "RFC 2883, RFC 3708, RFC 8985 section 6.2";
+                dsack: bool = [false, true, true, false, false] needs(SACK) from "RFC 2883, RFC 3708, RFC 8985 section 6.2";
                 /// A SACK restarts the retransmission timer, too, if its data was sent before the oldest
                 /// segment was sent last; needs RACK. Linux yes, else no.
-                sack_restarts_rto: bool = [false, false, true, false] needs(RACK) from "Linux, `tcp_clean_rtx_queue`";
+                sack_restarts_rto: bool = [false, false, true, false, false] needs(RACK) from "Linux, `tcp_clean_rtx_queue`";
             }
             sending {
                 /// Window at the end of a recovery without SACK (RFC 6582). Paper
                 /// "ssthresh", else "flight-size".
                 newreno_exit: NewRenoExit =
-                    [NewRenoExit::Ssthresh, NewRenoExit::FlightSize, NewRenoExit::FlightSize, NewRenoExit::FlightSize]
+                    [NewRenoExit::Ssthresh, NewRenoExit::FlightSize, NewRenoExit::FlightSize, NewRenoExit::FlightSize, NewRenoExit::FlightSize]
                     needs(NO_SACK, FAST_RECOVERY) from "RFC 6582 section 3.2 step 3";
                 /// Proportional rate reduction (RFC 9937). Paper no, else yes.
-                prr: bool = [false, true, true, false] from "RFC 9937; without it RFC 6675 section 5, cwnd = ssthresh at once";
+                prr: bool = [false, true, true, false, true] from "RFC 9937; without it RFC 6675 section 5, cwnd = ssthresh at once";
                 /// Growth counts bytes (RFC 3465) rather than ACKs (RFC 5681). Paper no, else yes.
-                byte_counting: bool = [false, true, true, false] from "RFC 3465, RFC 5681 section 3.1";
+                byte_counting: bool = [false, true, true, false, false] from "RFC 3465, RFC 5681 section 3.1";
                 /// With byte counting, in slow start an ACK counts for two segments at most (RFC 3465
                 /// section 2.2). Default: linux no, else yes.
-                slow_start_limit: bool = [true, true, false, true] from "RFC 3465 sections 2.2, 2.3; Linux, `tcp_slow_start`";
+                slow_start_limit: bool = [true, true, false, true, true] from "RFC 3465 sections 2.2, 2.3; Linux, `tcp_slow_start`";
                 /// Limited transmit (RFC 3042). Default yes.
-                limited_transmit: bool = [true, true, true, true] from "RFC 3042 section 2";
+                limited_transmit: bool = [true, true, true, true, true] from "RFC 3042 section 2";
             }
             acknowledgement {
                 /// Which acknowledgements are delayed, with `delayed_ack`. Default: linux
                 /// "linux", else "rfc5681".
-                acks: AckRule = [AckRule::Rfc5681, AckRule::Rfc5681, AckRule::Linux, AckRule::Rfc5681] from "RFC 5681 section 4.2";
+                acks: AckRule = [AckRule::Rfc5681, AckRule::Rfc5681, AckRule::Linux, AckRule::Rfc5681, AckRule::Rfc5681] from "RFC 5681 section 4.2";
                 /// Timestamps (RFC 7323). Paper no, else yes. The header does not follow: set it, too.
-                timestamps: bool = [false, true, true, true] from "RFC 7323 sections 4.1, 4.3";
+                timestamps: bool = [false, true, true, true, true] from "RFC 7323 sections 4.1, 4.3";
             }
             connection {
                 /// Data carries ECT(1), by which queues know L4S traffic (RFC 9331), instead of ECT(0); needs
                 /// `ecn`. The response to marks stays that of RFC 3168. Default no.
-                ect1: bool = [false, false, false, false] needs(ECN) from "RFC 9331 section 4.1";
+                ect1: bool = [false, false, false, false, false] needs(ECN) from "RFC 9331 section 4.1";
                 /// Open the connection with three segments before data is sent, and close it when all is
                 /// acknowledged (RFC 9293). Paper no, else yes.
-                handshake: bool = [false, true, true, true] from "RFC 9293 sections 3.5, 3.6";
+                handshake: bool = [false, true, true, true, true] from "RFC 9293 sections 3.5, 3.6";
                 /// Retransmission timeout before the first RTT sample. Paper "3 s", else "1 s".
-                initial_rto: Span = [ms(3000), ms(1000), ms(1000), ms(1000)] from "RFC 2988 section 2.1 (and ns-2.35), RFC 6298 section 2.1";
+                initial_rto: Span = [ms(3000), ms(1000), ms(1000), ms(1000), ms(1000)] from "RFC 2988 section 2.1 (and ns-2.35), RFC 6298 section 2.1";
                 /// How the retransmission timeout follows from round-trip times, and whether one in a
                 /// recovery sets ssthresh anew. Paper "rfc6298", else "linux".
-                rto: RtoRule = [RtoRule::Rfc6298, RtoRule::Linux, RtoRule::Linux, RtoRule::Rfc6298]
+                rto: RtoRule = [RtoRule::Rfc6298, RtoRule::Linux, RtoRule::Linux, RtoRule::Rfc6298, RtoRule::Rfc6298]
                     from "RFC 6298 section 2; Linux, `tcp_rtt_estimator`";
                 /// Smallest retransmission timeout; with `rto = "linux"` what it adds to the smoothed
                 /// round-trip time at least. Paper and linux "200 ms", modern "1 s".
-                min_rto: Span = [ms(200), ms(1000), ms(200), ms(1000)] from "RFC 6298 section 2.4; ns-2 and Linux: 200 ms";
+                min_rto: Span = [ms(200), ms(1000), ms(200), ms(1000), ms(1000)] from "RFC 6298 section 2.4; ns-2 and Linux: 200 ms";
                 /// Largest retransmission timeout. Default: linux "120 s", else "60 s".
-                max_rto: Span = [ms(60_000), ms(60_000), ms(120_000), ms(60_000)] from "RFC 6298 section 2.5: at least 60 s";
+                max_rto: Span = [ms(60_000), ms(60_000), ms(120_000), ms(60_000), ms(60_000)] from "RFC 6298 section 2.5: at least 60 s";
                 /// Granularity of the retransmission timer's clock. Paper "10 ms",
                 /// modern "1 ms", linux "1 us".
-                granularity: Span = [ms(10), ms(1), Span(1000), ms(1)] from "RFC 6298 section 2, G";
+                granularity: Span = [ms(10), ms(1), Span(1000), ms(1), Span(1)] from "RFC 6298 section 2, G";
                 /// Detection of spurious timeouts. Paper "none", else "f-rto".
                 spurious: SpuriousTimeout =
-                    [SpuriousTimeout::Off, SpuriousTimeout::FRto, SpuriousTimeout::FRto, SpuriousTimeout::Off]
+                    [SpuriousTimeout::Off, SpuriousTimeout::FRto, SpuriousTimeout::FRto, SpuriousTimeout::Off, SpuriousTimeout::Off]
                     from "RFC 5682 section 2.1, RFC 3522 section 3.2";
                 /// What becomes of a window that was not used. It does not hold for controllers that
                 /// set their window in every phase, such as BBR. Default: modern "rfc5681", linux
                 /// "linux", else "none".
-                idle_restart: IdleRestart = [IdleRestart::Off, IdleRestart::Rfc5681, IdleRestart::Linux, IdleRestart::Off]
+                idle_restart: IdleRestart = [IdleRestart::Off, IdleRestart::Rfc5681, IdleRestart::Linux, IdleRestart::Off, IdleRestart::Off]
                     from "RFC 5681 section 4.1; Linux, `tcp_cwnd_restart`, `tcp_cwnd_application_limited`";
                 /// When the rates of what is sent count as limited by the application. Default: linux
                 /// "linux", else "draft".
-                app_limited: AppLimited = [AppLimited::Draft, AppLimited::Draft, AppLimited::Linux, AppLimited::Draft]
+                app_limited: AppLimited = [AppLimited::Draft, AppLimited::Draft, AppLimited::Linux, AppLimited::Draft, AppLimited::Draft]
                     from "draft-ietf-ccwg-bbr, section on application-limited detection; Linux, `tcp_rate_check_app_limited`";
                 /// Spread segments over the round trip when the controller leaves it
                 /// to the sender. Default no.
-                pacing: bool = [false, false, false, false] from "Linux, `tcp_update_pacing_rate`";
+                pacing: bool = [false, false, false, false, false] from "Linux, `tcp_update_pacing_rate`";
                 /// Probe after a timeout to tell lost data from lost acknowledgements (TCP-STAR). Default:
                 /// what the controller asks for.
-                aen: bool = [false, false, false, false] from "TCP-STAR, section 3.3";
+                aen: bool = [false, false, false, false, false] from "TCP-STAR, section 3.3";
                 /// What AEN probes with; needs `aen`. Default "byte".
-                aen_probe: AenProbe = [AenProbe::Byte, AenProbe::Byte, AenProbe::Byte, AenProbe::Byte] needs(AEN)
+                aen_probe: AenProbe = [AenProbe::Byte, AenProbe::Byte, AenProbe::Byte, AenProbe::Byte, AenProbe::Byte] needs(AEN)
                     from "TCP-STAR, section 3.3";
                 /// Retransmit everything outstanding when the controller says so. Default: what
                 /// the controller asks for.
-                bulk_repeat: bool = [false, false, false, false] from "TCP Westwood with Bulk Repeat";
+                bulk_repeat: bool = [false, false, false, false, false] from "TCP Westwood with Bulk Repeat";
                 /// Do not double the timeout at consecutive timeouts. Default: what the controller asks for.
-                fixed_rto: bool = [false, false, false, false] from "TCP Westwood with Bulk Repeat";
+                fixed_rto: bool = [false, false, false, false, false] from "TCP Westwood with Bulk Repeat";
                 /// The first six timeouts in a row do not double the timeout while fewer than four
                 /// segments are outstanding and the first slow start is over (Linux,
                 /// `tcp_thin_linear_timeouts`). Default no.
-                thin_linear_timeouts: bool = [false, false, false, false] from "Linux, `tcp_retransmit_timer`";
+                thin_linear_timeouts: bool = [false, false, false, false, false] from "Linux, `tcp_retransmit_timer`";
             }
         }
     };
@@ -195,10 +195,10 @@ pub enum Reading {
 /// theirs are written by hand.
 macro_rules! options {
     (
-        { $($(#[$about:meta])* $own:ident: $own_type:ty = [$own_paper:expr, $own_modern:expr, $own_linux:expr, $own_scps:expr];)* }
+        { $($(#[$about:meta])* $own:ident: $own_type:ty = [$own_paper:expr, $own_modern:expr, $own_linux:expr, $own_scps:expr, $own_ns3:expr];)* }
         $($group:ident { $(
             $(#[$help:meta])*
-            $name:ident: $type:ident = [$paper:expr, $modern:expr, $linux:expr, $scps:expr]
+            $name:ident: $type:ident = [$paper:expr, $modern:expr, $linux:expr, $scps:expr, $ns3:expr]
             $(within $least:tt..=$most:tt)? $(needs($($need:ident),+))? from $source:literal;
         )* })*
     ) => {
@@ -249,6 +249,13 @@ macro_rules! options {
                 Self { $($own: $own_scps,)* $($($name: $scps,)*)* }
             }
 
+            /// As the TCP of ns-3.37 does by default, in the set-up of Hypatia (Kassing et al., IMC 2020): NewReno
+            /// whose window grows per ACK, SACK with PRR, no RACK, RFC 6298's timer with a least timeout of 1 s.
+            /// Segments of 1380 bytes behind the headers of PPP (2 bytes), IPv4, TCP and timestamps.
+            pub fn ns3() -> Self {
+                Self { $($own: $own_ns3,)* $($($name: $ns3,)*)* }
+            }
+
             /// Sets the option called `name` to what `text` says: `on`, `off`, `200ms`, `3s`, a number of
             /// segments, the name of a rule.
             ///
@@ -286,30 +293,30 @@ macro_rules! options {
 option_table! {
     options! {
         /// Payload bytes of a full segment.
-        mss: u32 = [1460, 1448, 1448, 1448];
+        mss: u32 = [1460, 1448, 1448, 1448, 1380];
         /// Bytes on the wire added to each data segment: IPv4 20, TCP 20 and options (RFC 9293
         /// section 3.1, RFC 7323 section 3.2).
-        header: u32 = [40, 52, 52, 52];
+        header: u32 = [40, 52, 52, 52, 54];
         /// Bytes on the wire of an acknowledgement without SACK blocks.
-        ack_size: u32 = [40, 52, 52, 52];
+        ack_size: u32 = [40, 52, 52, 52, 54];
         /// Does an acknowledgement grow by its SACK option (4 + 8 bytes a block, RFC 2018 section 3)?
-        ack_grows: bool = [false, true, true, true];
+        ack_grows: bool = [false, true, true, true, true];
         /// Receive window in segments; `None` never binds.
-        receive_window: Option<u64> = [None, None, None, None];
+        receive_window: Option<u64> = [None, None, None, None, None];
         /// How the receiving application reads. Unless it does so at once, `receive_window`
         /// is the size of its buffer.
-        reading: Reading = [Reading::AtOnce, Reading::AtOnce, Reading::AtOnce, Reading::AtOnce];
+        reading: Reading = [Reading::AtOnce, Reading::AtOnce, Reading::AtOnce, Reading::AtOnce, Reading::AtOnce];
         /// The receiver reports the segments that it misses by the option SNACK of SCPS-TP, and the sender
         /// repeats them at once. The option's bit vector has at most this many octets. It needs
         /// [`LossRecovery::NewReno`].
-        snack: Option<u8> = [None, None, None, Some(0)];
+        snack: Option<u8> = [None, None, None, Some(0), None];
         /// Delayed acknowledgements (RFC 5681 section 4.2): every second full segment, or after this long;
         /// `None` acknowledges every segment.
-        delayed_ack: Option<Span> = [None, Some(ms(200)), Some(ms(40)), Some(ms(200))];
+        delayed_ack: Option<Span> = [None, Some(ms(200)), Some(ms(40)), Some(ms(200)), Some(ms(200))];
         /// Explicit congestion notification (RFC 3168).
-        ecn: bool = [false, false, false, false];
+        ecn: bool = [false, false, false, false, false];
         /// How the receiver tells of marks, with `ecn`.
-        echo: EcnEcho = [EcnEcho::Rfc3168, EcnEcho::Rfc3168, EcnEcho::Rfc3168, EcnEcho::Rfc3168];
+        echo: EcnEcho = [EcnEcho::Rfc3168, EcnEcho::Rfc3168, EcnEcho::Rfc3168, EcnEcho::Rfc3168, EcnEcho::Rfc3168];
     }
 }
 
@@ -328,6 +335,7 @@ impl Profile {
             Self::Paper => Options::paper(),
             Self::Linux => Options::linux(),
             Self::Scps => Options::scps(),
+            Self::Ns3 => Options::ns3(),
         }
     }
 }

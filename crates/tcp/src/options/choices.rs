@@ -45,6 +45,8 @@ choices! {
         Linux = "linux",
         /// As SCPS-TP in its reference implementation, with SNACK instead of SACK.
         Scps = "scps",
+        /// As ns-3.37 in the set-up of Hypatia.
+        Ns3 = "ns3",
     }
 
     /// How losses are repaired.
