@@ -42,7 +42,7 @@ LIMITS = tuple(_ROWS["flows"]["limited"])
 receive window, the application, pacing, loss recovery, waiting for the retransmission timer."""
 _ALWAYS_REAL = ("rate_bps", "queue_max_packets")
 """Whole numbers that the frame of the links has as real ones, as those of earlier versions have them."""
-_TRACES = ("trace", "link_trace", "segments", "transfers", "probes")
+_TRACES = ("trace", "link_trace", "port_trace", "segments", "transfers", "probes")
 _FILES = {"run.json", "flows.parquet", "links.parquet", *(f"{name}.parquet" for name in _TRACES)}
 
 
@@ -133,6 +133,27 @@ class Result:
         delay_s (one way), handovers (so far). Empty unless the scenario records links.
         """
         return self._recorded("link_trace", link="link_names")
+
+    @cached_property
+    def network_flows(self) -> pl.DataFrame:
+        """One row per flow between stations of a constellation.
+
+        Columns flow; from and to, stations; base_rtt_s, propagation there and back at the start (null without
+        a path); path_changes; unrouted_packets, those that were at a node without a next hop; acked_bytes
+        and acked_goodput_bps, by what the sender knows to be delivered. Empty without a constellation.
+        """
+        return _frame(self.json.get("network_flows", []), _ROWS["network_flows"])
+
+    @cached_property
+    def port_trace(self) -> pl.DataFrame:
+        """The ports of a constellation to which a packet has come, over time.
+
+        Columns t_s; from, the node of the port, and to, the satellite at the other end of a laser (of a port to the
+        ground the node itself); busy, the share of the time since the row before in which it sent;
+        queue_packets; offered_packets and dropped_packets, both so far. Satellites are the nodes from 0, and
+        stations follow. Empty unless the scenario has a network and records links.
+        """
+        return self._recorded("port_trace")
 
     @cached_property
     def probes(self) -> pl.DataFrame:

@@ -66,15 +66,17 @@ class Scenario(Checked):
         title: one line of text.
         record: the traces to record; nothing by default.
         stations: own ground stations by name, {"lat": 39.4, "lon": 116.4}.
+        network: a constellation between whose stations flows run (docs/constellations.md).
     """
 
-    links: dict[str, Link]
+    links: dict[str, Link] = field(default_factory=dict)
     flows: list[Flow] = field(default_factory=list)
     duration: str = "60 s"
     seed: int = 1
     title: str | None = None
     record: Record | dict[str, Any] | None = None
     stations: dict[str, dict[str, float]] | None = None
+    network: dict[str, Any] | None = None
 
     @classmethod
     def load(cls, path: str | Path, overrides: Mapping[str, Any] | None = None) -> Scenario:

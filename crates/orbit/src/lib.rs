@@ -34,7 +34,7 @@ mod snapshot;
 mod trees;
 
 pub use error::OrbitError;
-pub use network::{Network, NetworkRequest, PathChanges, TableChanges, network};
+pub use network::{Knots, Network, NetworkRequest, PathChanges, TableChanges, network};
 pub use path::{Columns, Timetable, path};
 pub use request::Request;
 pub use snapshot::{Snapshot, snapshot};

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::earth::{distance, light_ns};
+use crate::earth::{Vector, distance, light_ns};
 use crate::error::{OrbitError, within, wrong};
 use crate::ground::Point;
 use crate::horizon::{Horizon, Look};
@@ -47,6 +47,9 @@ pub struct NetworkRequest {
     /// UT1 - UTC, s (IERS Bulletin A).
     #[serde(default)]
     pub ut1_minus_utc_s: f64,
+    /// Positions of all nodes are asked for, too.
+    #[serde(default)]
+    pub knots: bool,
     /// How many threads work.
     #[serde(default = "one")]
     pub threads: usize,
@@ -113,6 +116,8 @@ pub struct Network {
     pub tables: TableChanges,
     /// The paths.
     pub paths: PathChanges,
+    /// Where the nodes are, if that is asked for.
+    pub knots: Option<Knots>,
     /// Numbers of the satellites.
     pub satellites: Vec<i64>,
     /// Pairs of satellites with a laser between them, by index.
@@ -176,12 +181,14 @@ pub fn network(request: &NetworkRequest, go_on: &mut dyn FnMut(f64) -> bool) -> 
     for part in found {
         merged.add(part?, job.step_ns, count as u32);
     }
+    let knots = request.knots.then(|| Knots::new(&job.sky, &job.horizons)).transpose()?;
     let sky = job.sky;
     let tles = |shell: &Shell| shell.tles(sky.shell_name.unwrap_or("satellite"), sky.start);
     Ok(Network {
         tles: sky.shell.as_ref().map(tles).transpose()?,
         tables: merged.tables,
         paths: merged.paths,
+        knots,
         satellites: sky.ephemeris.satellites().iter().map(|s| s.id).collect(),
         lasers: job.grid.pairs,
         epoch: format!("{:?}Z", sky.start),
@@ -189,6 +196,38 @@ pub fn network(request: &NetworkRequest, go_on: &mut dyn FnMut(f64) -> bool) -> 
         min_elevation_deg: sky.elevation(None, request.min_elevation_deg),
         warnings: sky.warnings,
     })
+}
+
+/// Positions of all nodes at even instants, Earth-fixed: satellites by index, then stations.
+///
+/// A polynomial of the fifth degree through six of them gives each position within a centimetre.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Knots {
+    /// The first instant, ns; three are before the start, and three after the end.
+    pub first_ns: i64,
+    /// Between two instants, ns.
+    pub spacing_ns: i64,
+    /// All nodes at the first instant, then at the second, km.
+    pub xyz_km: Vec<Vector>,
+}
+
+impl Knots {
+    const SPACING_NS: i64 = 20_000_000_000;
+    const MARGIN: i64 = 3;
+
+    fn new(sky: &Sky, horizons: &[Horizon]) -> Result<Self, OrbitError> {
+        let last = sky.duration_ns.div_euclid(Self::SPACING_NS) + 1 + Self::MARGIN;
+        let mut xyz_km = Vec::new();
+        for knot in -Self::MARGIN..=last {
+            let t_ns = knot * Self::SPACING_NS;
+            let turn = sky.turn(t_ns);
+            for satellite in sky.ephemeris.satellites() {
+                xyz_km.push(turn.to_earth(&satellite.position(t_ns)?));
+            }
+            xyz_km.extend(horizons.iter().map(|horizon| horizon.ground().place(t_ns).0));
+        }
+        Ok(Self { first_ns: -Self::MARGIN * Self::SPACING_NS, spacing_ns: Self::SPACING_NS, xyz_km })
+    }
 }
 
 fn horizons(request: &NetworkRequest, sky: &Sky) -> Result<Vec<Horizon>, OrbitError> {
@@ -435,6 +474,7 @@ mod tests {
             reach: Rule::Length,
             greatest_length_km: None,
             ut1_minus_utc_s: 0.0,
+            knots: false,
             threads,
         }
     }

@@ -50,6 +50,11 @@ impl Failure {
     }
 }
 
+/// What an exception says.
+pub(crate) fn in_one_line(error: PyErr) -> String {
+    Python::attach(|py| error.value(py).to_string())
+}
+
 /// A call of a method of a controller's class.
 pub(crate) struct Call<'a> {
     pub(crate) class: Bound<'a, PyAny>,

@@ -2,6 +2,7 @@
 //! out as JSON and columns.
 
 mod aside;
+mod constellation;
 mod controller;
 mod drawn;
 #[cfg(target_os = "linux")]
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use bentpipe_cc::probe;
 use bentpipe_cc::registry::{self, Kind, Marks, Value};
+use bentpipe_sim::constellation::make_constellations_by;
 use bentpipe_sim::pcap::{Capture, CaptureError, Place};
 use bentpipe_sim::plan::Plan;
 use bentpipe_sim::record::{Column, Outcome, RowsOfTables, SegmentEvent};
@@ -261,6 +263,11 @@ impl RawResult {
         table(py, self.outcome.flows.trace().into_columns())
     }
 
+    /// Samples of the ports of the constellation.
+    fn port_trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        table(py, self.outcome.ports.clone().into_columns())
+    }
+
     /// Samples of the links, a column a name.
     fn link_trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         table(py, self.outcome.links.trace().into_columns())
@@ -391,13 +398,14 @@ fn parquet(path: &Path) -> Result<String, String> {
         let read = py.import("bentpipe.timeline.format")?.getattr("as_csv")?.call1((path,))?;
         read.extract::<String>()
     })
-    .map_err(|e: PyErr| Python::attach(|py| e.value(py).to_string()))
+    .map_err(failure::in_one_line)
 }
 
 /// Bentpipe's engine.
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     bentpipe_sim::read_tables_by(Box::new(parquet));
+    make_constellations_by(Box::new(constellation::constellation));
     for (kind, name) in
         [(m.py().get_type::<ScenarioError>(), "mistakes"), (m.py().get_type::<ControllerError>(), "lines")]
     {

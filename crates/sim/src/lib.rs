@@ -5,6 +5,7 @@
 
 pub mod access;
 mod capture;
+pub mod constellation;
 pub mod drawn;
 mod engine;
 pub mod environment;

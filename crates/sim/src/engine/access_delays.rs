@@ -21,6 +21,11 @@ pub(super) const OF_FLOW: u32 = 3;
 /// Ends a route.
 pub(super) const END: u32 = u32::MAX;
 
+/// The entity of the air behind a port. The entities of links and of ports come before.
+pub(super) fn air_entity(plan: &Plan, port: usize) -> u32 {
+    (2 * plan.links.len() + plan.ports().count() + port) as u32
+}
+
 /// The routes of all flows.
 pub(super) struct Routes {
     /// The entity of each direction; for a shared direction, the entity of flow 0.
@@ -35,7 +40,7 @@ type Alike<'a> = (Span, &'a [DirectionId], &'a [DirectionId]);
 
 /// Adds the access delays of the flows, one flow after the other.
 pub(super) struct AccessDelays<'a> {
-    /// Directions of the scenario.
+    /// Entities of the scenario: its directions, and the air behind each port.
     count: u32,
     /// May flows share a direction?
     shares: bool,
@@ -57,7 +62,9 @@ impl<'a> AccessDelays<'a> {
 
     fn routes(plan: &'a Plan, network: &mut Network, shares: bool) -> Routes {
         let count = network.directions.len() as u32;
-        let mut delays = Self { count, shares, entities: (0..count).collect(), known: BTreeMap::new() };
+        let entities = (0..count).collect();
+        let count = count + network.airs.len() as u32;
+        let mut delays = Self { count, shares, entities, known: BTreeMap::new() };
         let mut hops = Vec::new();
         for (f, flow) in (0..).zip(&plan.flows) {
             let delay = (flow.extra_delay.0 > 0).then(|| delays.delay(f, flow, &mut network.directions));
@@ -73,6 +80,10 @@ impl<'a> AccessDelays<'a> {
                 first
             };
             let host = &mut network.flows[f as usize];
+            if let (Some([from, to]), Some(of)) = (flow.stations, &network.forwarding) {
+                (host.data_route, host.ack_route) = (of.hop(from, to), of.hop(to, from));
+                continue;
+            }
             host.data_route = add(&mut delay.into_iter().chain(ids(&flow.path)));
             let back = jitter.into_iter().chain(ids(&flow.ack_path)).chain(delay.map(|there| there + 1));
             host.ack_route = add(&mut { back });

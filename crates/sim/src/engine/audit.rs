@@ -8,6 +8,7 @@ use bentpipe_cc::Time;
 
 use crate::host::flow::{FlowState, Kind, NEVER, Tcp};
 use crate::host::multipath::MultipathConnection;
+use crate::link::air::Air;
 use crate::link::direction::Direction;
 use crate::link::ledger::{Breach, hold};
 use crate::link::packet::{ACK, CONTROL, LOST, Packet};
@@ -17,17 +18,32 @@ use crate::resolve::plan::{CcPlan, FlowPlan, Plan, ReadBy, Source};
 pub(crate) fn check(
     plan: &Plan,
     end: Time,
-    directions: &mut [Direction],
+    (directions, airs): (&mut [Direction], &[Air]),
     flows: &[FlowState],
 ) -> Result<(), Breach> {
-    let mut plans = plan.directions();
-    for direction in directions.iter_mut() {
-        match plans.next() {
-            Some((id, of)) => direction.audit(&plan.name_of(id), Some(of), end)?,
-            None => direction.audit("a flow's own delay", None, end)?,
-        }
+    let (links, rest) = directions.split_at_mut(2 * plan.links.len());
+    for (direction, (id, of)) in links.iter_mut().zip(plan.directions()) {
+        direction.audit(&plan.name_of(id), Some(of), end)?;
     }
-    let found = under_way(directions, flows.len());
+    let (ports, rest) = rest.split_at_mut(plan.ports().count());
+    for (direction, (network, port)) in ports.iter_mut().zip(plan.ports()) {
+        direction.audit(&network.name_of(port), Some(network.of(port)), end)?;
+    }
+    for direction in rest {
+        direction.audit("a flow's own delay", None, end)?;
+    }
+    for (air, (network, port)) in airs.iter().zip(plan.ports()) {
+        let inside = air.packets().count() as u64;
+        hold("what takes to the air arrives or is there", air.offered == air.delivered + inside, || {
+            format!(
+                "{}: {} offered, {} delivered, {inside} inside",
+                network.name_of(port),
+                air.offered,
+                air.delivered
+            )
+        })?;
+    }
+    let found = under_way(directions, airs, flows.len());
     for ((flow, flow_plan), found) in flows.iter().zip(&plan.flows).zip(found) {
         balance_flow(flow, flow_plan, found)?;
         goodput(plan, end, flow, flow_plan)?;
@@ -97,13 +113,14 @@ fn relay(first: &FlowState, second: &FlowState, name: &str) -> Result<(), Breach
 }
 
 /// The packets of each flow that are still on links: data, then acknowledgements.
-fn under_way(directions: &mut [Direction], flows: usize) -> Vec<[u64; 2]> {
+fn under_way(directions: &mut [Direction], airs: &[Air], flows: usize) -> Vec<[u64; 2]> {
     let mut found = vec![[0; 2]; flows];
     let mut count = |packet: &Packet| {
         if !packet.has(LOST) && !packet.has(CONTROL) {
             found[packet.flow as usize][usize::from(packet.has(ACK))] += 1;
         }
     };
+    airs.iter().flat_map(Air::packets).for_each(&mut count);
     for direction in directions {
         direction.on_the_way().chain(direction.doomed()).for_each(&mut count);
         if let Some(scheduled) = direction.scheduled() {
@@ -170,7 +187,10 @@ fn goodput(plan: &Plan, end: Time, flow: &FlowState, flow_plan: &FlowPlan) -> Re
     let bits = u128::from(packets.saturating_sub(2)) * u128::from(wire) * 8;
     // The flow's life ends within a nanosecond, in which many packets may arrive.
     let until = Time(flow.life_ends(end).max(flow.start).0.saturating_add(1));
-    let could = flow_plan.path.iter().map(|d| d.of(&plan.links).bits(flow.start, until)).min().unwrap_or(0);
+    // A station has one port, but may receive from several satellites at once.
+    let port = plan.network.iter().filter(|_| flow_plan.stations.is_some()).map(|of| &of.up);
+    let crossed = flow_plan.path.iter().map(|d| d.of(&plan.links)).chain(port);
+    let could = crossed.map(|of| of.bits(flow.start, until)).min().unwrap_or(0);
     hold("no flow is faster than the slowest link of its path", bits <= could, || {
         format!("flow {}: {bits} bits where {could} could pass in its life", flow_plan.name)
     })

@@ -23,6 +23,34 @@ pub(super) enum Timer {
     Tick,
 }
 
+impl Timer {
+    /// The number of a timer among those of so many flows. Timers of one instant expire in the order of these
+    /// numbers.
+    #[inline(always)]
+    pub(super) fn number(self, flows: usize) -> u64 {
+        (match self {
+            Timer::Sender(f) => f,
+            Timer::Receiver(f) => flows + f,
+            Timer::Stop(f) => 2 * flows + f,
+            Timer::Hint(f) => 3 * flows + f,
+            Timer::Tick => 4 * flows,
+        }) as u64
+    }
+
+    /// The timer with this number.
+    #[inline(always)]
+    pub(super) fn of_number(number: u64, flows: usize) -> Self {
+        let f = number as usize;
+        match f.checked_div(flows) {
+            Some(0) => Timer::Sender(f),
+            Some(1) => Timer::Receiver(f - flows),
+            Some(2) => Timer::Stop(f - 2 * flows),
+            Some(3) => Timer::Hint(f - 3 * flows),
+            _ => Timer::Tick,
+        }
+    }
+}
+
 /// What hosts need of an event loop.
 pub(super) trait EventLoop {
     /// The state of the run.
@@ -133,7 +161,13 @@ pub(super) trait Hosts: EventLoop {
         let network = self.network();
         let flow = &mut network.flows[f];
         flow.acks.arrived += 1;
-        let Kind::Tcp(tcp) = &mut flow.kind else { return };
+        let tcp = match &mut flow.kind {
+            Kind::Tcp(tcp) => tcp,
+            Kind::Cbr(cbr) => {
+                network.carried.free(packet.handle); // which only a tap gives to an echo
+                return cbr.complete(network.now, packet.seq);
+            }
+        };
         if tcp.on_ack(network.now, packet, &mut network.carried) {
             self.send_fast(f, Cause::Arrival)
         } else {

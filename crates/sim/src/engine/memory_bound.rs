@@ -5,6 +5,7 @@ use bentpipe_tcp::MAX_OUTSTANDING;
 
 use crate::engine::error::RunError;
 use crate::host::flow::{FlowState, Kind};
+use crate::link::air::Air;
 use crate::link::direction::Direction;
 use crate::resolve::plan::Plan;
 
@@ -41,13 +42,18 @@ impl Default for MemoryBound {
 impl MemoryBound {
     /// Does the run keep too much? It is called now and then, and counts only if enough has happened since
     /// the last count to pay for it.
-    pub(super) fn is_exceeded(&mut self, flows: &[FlowState], directions: &mut [Direction]) -> bool {
+    pub(super) fn is_exceeded(
+        &mut self,
+        flows: &[FlowState],
+        directions: &mut [Direction],
+        airs: &[Air],
+    ) -> bool {
         self.calls += 1;
         if self.calls * PER_CALL < (directions.len() + flows.len()) as u64 {
             return false;
         }
         self.calls = 0;
-        Count::new(flows, directions).exceeds(self.most)
+        Count::new(flows, directions, airs).exceeds(self.most)
     }
 
     /// Does the whole run, or one connection, keep too much?
@@ -56,8 +62,9 @@ impl MemoryBound {
         plan: &Plan,
         flows: &[FlowState],
         directions: &mut [Direction],
+        airs: &[Air],
     ) -> Result<(), RunError> {
-        let count = Count::new(flows, directions);
+        let count = Count::new(flows, directions, airs);
         if !count.exceeds(self.most) {
             return Ok(());
         }
@@ -65,7 +72,9 @@ impl MemoryBound {
         let who = if flow.0 > direction.0 {
             format!("{} of them of flow {}", flow.0, plan.flows[flow.1].name)
         } else {
-            let name = plan.directions().nth(direction.1).map(|(id, _)| format!("link {}", plan.name_of(id)));
+            let links = plan.directions().map(|(id, _)| format!("link {}", plan.name_of(id)));
+            let ports = plan.ports().map(|(network, port)| format!("port {}", network.name_of(port)));
+            let name = links.chain(ports).nth(direction.1);
             format!("{} of them on {}", direction.0, name.as_deref().unwrap_or("a delay of a flow's own"))
         };
         Err(RunError::Kept { kept, most: self.most, who })
@@ -73,8 +82,9 @@ impl MemoryBound {
 }
 
 impl Count {
-    fn new(flows: &[FlowState], directions: &mut [Direction]) -> Self {
-        let mut count = Self { kept: 0, flow: (0, 0), direction: (0, 0) };
+    fn new(flows: &[FlowState], directions: &mut [Direction], airs: &[Air]) -> Self {
+        let flying = airs.iter().map(|air| air.offered - air.delivered).sum();
+        let mut count = Self { kept: flying, flow: (0, 0), direction: (0, 0) };
         for (i, flow) in flows.iter().enumerate() {
             let room = match &flow.kind {
                 Kind::Tcp(tcp) => tcp.sender.room(),

@@ -1,11 +1,13 @@
-//! Two event loops that give the same result. `reference.rs` defines what a run means: an event for each
-//! packet at each direction. `fast_path` takes every short cut that the promises of the directions allow.
+//! Event loops that give the same result. `reference.rs` defines what a run means: an event for each packet at
+//! each direction. `fast_path` takes every short cut that the promises of the directions allow. `routed.rs` is
+//! the fast path of constellations, where a packet finds its way from node to node.
 
 mod access_delays;
 pub(crate) mod audit;
 mod classes;
 mod connections;
 mod error;
+mod event_queue;
 mod fast_path;
 mod hints;
 mod hosts;
@@ -16,6 +18,7 @@ pub(crate) mod network;
 pub(crate) mod played;
 mod reference;
 mod relations;
+mod routed;
 pub(crate) mod stepped;
 
 use bentpipe_cc::{Controller, Start};
@@ -29,6 +32,7 @@ use fast_path::{BatchSizes, FastPath};
 use network::Network;
 pub use network::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, Supply, Watch};
 use reference::Reference;
+use routed::Routed;
 
 /// Runs `plan` to its end.
 ///
@@ -79,6 +83,7 @@ fn run_under_tap(
     let network = Network::new(plan, tap, supply, watch)?;
     let mut network = match fast_path::eligibility(plan, &network) {
         Some(eligible) => FastPath::new(plan, network, eligible, sizes).run(watch)?,
+        None if plan.network.is_some() => Routed::new(plan, network).run(watch)?,
         None => Reference::new(plan, network).run(watch)?,
     };
     if network.tap.as_ref().is_some_and(|tap| tap.captures()) && !watch(1.0) {

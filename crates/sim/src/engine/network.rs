@@ -1,10 +1,13 @@
 //! The state of a run in either loop: the directions of the links, the hosts, and the recorder.
 
+use std::collections::BTreeSet;
+
 use bentpipe_cc::registry;
-use bentpipe_cc::{Controller, Start, Time};
+use bentpipe_cc::{Controller, Span, Start, Time};
 use bentpipe_tcp::Options;
 
 use crate::capture::tap::Tap;
+use crate::constellation::{Forwarding, Table};
 use crate::engine::audit;
 use crate::engine::classes;
 use crate::engine::connections::{self, ReportRows};
@@ -14,6 +17,7 @@ use crate::engine::memory_bound::MemoryBound;
 use crate::host::carried::CarriedStore;
 use crate::host::flow::{FlowState, Kind, NEVER, Tcp};
 use crate::host::multipath::MultipathConnection;
+use crate::link::air::Air;
 use crate::link::direction::{Direction, Fate};
 use crate::link::ledger::Breach;
 use crate::link::packet::{ACK, Packet};
@@ -21,7 +25,7 @@ use crate::link::under_way::{InFlight, keep_after, keep_if};
 use crate::queue::Class;
 use crate::record::Outcome;
 use crate::record::recorder::Recorder;
-use crate::record::report::{LinkReport, Report, SCHEMA};
+use crate::record::report::{LinkReport, NetworkFlowReport, Report, SCHEMA};
 use crate::record::warnings;
 use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source, stream_of};
 use crate::workload::client::Client;
@@ -50,9 +54,13 @@ pub(super) struct Network {
     /// The instant of the current event.
     pub(super) now: Time,
     pub(super) end: Time,
-    /// The directions of the scenario, numbered as in the plan. A loop appends the access delays of the
-    /// flows.
+    /// The directions of the scenario, numbered as in the plan, and the ports of a constellation. A loop appends
+    /// the access delays of the flows.
     pub(super) directions: Vec<Direction>,
+    /// The constellation, if there is one.
+    pub(super) forwarding: Option<Box<Forwarding>>,
+    /// The air behind each of its ports.
+    pub(super) airs: Vec<Air>,
     /// The classes of packets at each direction of the scenario whose queue sorts them by flow.
     classes: Vec<Box<[Class]>>,
     pub(super) flows: Vec<FlowState>,
@@ -91,6 +99,21 @@ impl Network {
             directions.push(direction);
             classes.push(classes::find(of, plan.seed, &name, &plan.flows));
         }
+        let forwarding =
+            plan.network.as_ref().map(|of| Box::new(Forwarding::new(of, directions.len(), plan.flows.len())));
+        for (number, (network, port)) in plan.ports().enumerate() {
+            if number.is_multiple_of(FLOWS_PER_LOOK) && !watch(0.0) {
+                return Err(RunError::Interrupted);
+            }
+            let name = stream_of(&network.name_of(port));
+            let mut direction = Direction::new(network.of(port), plan.seed, &name);
+            if let Some(scheduled) = direction.scheduled() {
+                scheduled.share(&carried.headers);
+            }
+            directions.push(direction);
+            classes.push(classes::find(network.of(port), plan.seed, &name, &plan.flows));
+        }
+        let airs = plan.ports().map(|_| Air::default()).collect();
         let mut flows: Vec<FlowState> = Vec::with_capacity(plan.flows.len());
         let mut connections = Vec::new();
         for part in plan.flows.chunks(FLOWS_PER_LOOK) {
@@ -118,6 +141,8 @@ impl Network {
             now: Time(0),
             end: Time(plan.duration.0),
             directions,
+            forwarding,
+            airs,
             classes,
             hints: Hints::new(&plan.flows, &flows),
             connections,
@@ -142,8 +167,13 @@ impl Network {
         flow.data.arrived += 1;
         match &mut flow.kind {
             Kind::Cbr(cbr) => {
-                cbr.on_data(at, packet.seq);
-                false
+                let answers = cbr.on_data(at, packet.seq);
+                if answers {
+                    packet.flags |= ACK;
+                    (packet.hop, packet.handle) = (flow.ack_route, 0);
+                    flow.acks.sent += 1;
+                }
+                answers
             }
             Kind::Tcp(tcp) => {
                 let answers = tcp.on_data(at, packet, flow.ack_route, &mut self.carried);
@@ -202,6 +232,14 @@ impl Network {
         }
     }
 
+    /// A packet is at a node of the constellation from which it can go nowhere.
+    #[cold]
+    pub(super) fn turn_away(&mut self, packet: &Packet) {
+        self.forwarding.iter_mut().for_each(|of| of.turn_away(packet.flow));
+        self.lose(self.now, None, packet);
+        self.carried.free(packet.handle);
+    }
+
     /// Removes from the books of the flows the losses of direction `i` that come after the end of the run:
     /// these packets are still inside.
     fn keep_doomed(&mut self, i: usize, end: Time) {
@@ -251,12 +289,12 @@ impl Network {
         if rows > most {
             return Err(RunError::Rows { most });
         }
-        Ok(!self.memory.is_exceeded(&self.flows, &mut self.directions))
+        Ok(!self.memory.is_exceeded(&self.flows, &mut self.directions, &self.airs))
     }
 
     /// The run is over: balances the books and writes the report.
     pub(super) fn finish(mut self, plan: &Plan) -> Result<Outcome, RunError> {
-        self.memory.check(plan, &self.flows, &mut self.directions)?;
+        self.memory.check(plan, &self.flows, &mut self.directions, &self.airs)?;
         let end = self.end;
         let segments = self.tap.as_mut().map(|tap| tap.finish()).transpose()?.unwrap_or_default();
         for i in 0..self.directions.len() {
@@ -265,7 +303,7 @@ impl Network {
             self.keep_doomed(i, end);
         }
         let law = |Breach { law, numbers }| RunError::Law { law, numbers, seed: plan.seed };
-        audit::check(plan, end, &mut self.directions, &self.flows).map_err(law)?;
+        audit::check(plan, end, (&mut self.directions, &self.airs), &self.flows).map_err(law)?;
         audit::connections(end, &self.connections, &self.flows).map_err(law)?;
         let ReportRows { reports: flows, first, transfers } =
             connections::report(plan, &mut self.flows, &self.connections, end);
@@ -273,12 +311,18 @@ impl Network {
             LinkReport::of(direction, &plan.links[id.link()].name, id.way(), of.rate_bps, end)
         });
         let mut links: Vec<LinkReport> = links.collect();
+        let directions = self.directions[links.len()..].iter_mut();
+        let used = directions.zip(plan.ports()).filter(|(direction, _)| direction.counts.offered > 0);
+        links.extend(used.map(|(direction, (network, port))| {
+            LinkReport::of(direction, &network.name_of(port), "forward", network.of(port).rate_bps, end)
+        }));
         for id in plan.flows.iter().flat_map(|flow| &*flow.path) {
             links[id.index()].data_flows += 1;
         }
         let silent = warnings::silent(plan, (&flows, &first), &links, |i| self.flows[i].is_connecting());
         let open = warnings::unfinished(plan, &flows, &first);
         let thinned = warnings::thinned(plan, &links);
+        let network_flows = self.network_flows(plan);
         let report = Report {
             schema: SCHEMA,
             seed: plan.seed,
@@ -287,12 +331,44 @@ impl Network {
             packets: self.packets,
             flows,
             links,
+            network_flows,
             warnings: plan.warnings.iter().cloned().chain(silent).chain(open).chain(thinned).collect(),
         };
-        let (flows, links, probes) = self.recorder.finish();
+        let (flows, links, ports, probes) = self.recorder.finish();
         drop(self.flows); // which are the most that a run keeps, before the names are copied
         let names = plan.flows.iter().map(|flow| flow.name.clone()).collect();
-        Ok(Outcome { report, names, flows, links, probes, segments, transfers })
+        Ok(Outcome { report, names, flows, links, ports, probes, segments, transfers })
+    }
+}
+
+impl Network {
+    /// How the constellation has treated the flows.
+    fn network_flows(&self, plan: &Plan) -> Vec<NetworkFlowReport> {
+        let (Some(network), Some(forwarding)) = (&plan.network, &self.forwarding) else { return Vec::new() };
+        let of = &network.constellation;
+        let own = || plan.flows.iter().enumerate().filter(|(_, flow)| flow.opened_by.is_none());
+        let pairs =
+            own().filter_map(|(_, flow)| flow.stations).flat_map(|[from, to]| [[from, to], [to, from]]);
+        let (changes, table) = (of.path_changes(pairs), Table::first(of));
+        let report = |(f, flow): (usize, &FlowPlan)| {
+            let ends = flow.stations?;
+            let [from, to] = ends.map(|station| of.stations[station as usize].clone());
+            let state = &self.flows[f];
+            let acked_bytes = state.tcp().map_or(0, Tcp::acked_bytes);
+            let life = state.life_ends(self.end).since(state.start).secs();
+            let both = [ends, [ends[1], ends[0]]].into_iter().filter_map(|pair| changes.get(&pair)).flatten();
+            Some(NetworkFlowReport {
+                flow: flow.name.clone(),
+                from,
+                to,
+                base_rtt_s: table.round_trip(ends).map(Span::secs),
+                path_changes: both.filter(|at| **at <= self.end).collect::<BTreeSet<_>>().len() as u64,
+                unrouted_packets: forwarding.unrouted(f),
+                acked_bytes,
+                acked_goodput_bps: if life > 0.0 { acked_bytes as f64 * 8.0 / life } else { 0.0 },
+            })
+        };
+        own().filter_map(report).collect()
     }
 }
 

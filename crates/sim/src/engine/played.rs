@@ -144,8 +144,8 @@ impl PlayedRun {
                 goes_on &= self.run.network().look(next.secs() / end.secs(), watch)?;
             }
             if !goes_on {
-                let Network { memory, flows, directions, .. } = self.run.network();
-                memory.check(&self.plan, flows, directions)?;
+                let Network { memory, flows, directions, airs, .. } = self.run.network();
+                memory.check(&self.plan, flows, directions, airs)?;
             }
             if self.kept() > MOST_KEPT {
                 return Err(RunError::UnderWay { most: MOST_KEPT });

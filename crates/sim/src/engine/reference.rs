@@ -13,19 +13,21 @@ use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
-use crate::engine::access_delays::{AccessDelays, END, Routes};
+use crate::constellation::ROUTED;
+use crate::engine::access_delays::{AccessDelays, END, Routes, air_entity};
 use crate::engine::error::RunError;
 use crate::engine::hosts::{EventLoop, Hosts, Timer};
 use crate::engine::network::{EVENTS_PER_LOOK, Network, Watch};
-use crate::link::direction::{Fate, Push};
+use crate::link::direction::{Direction, Fate, Push};
 use crate::link::packet::Packet;
 use crate::resolve::plan::Plan;
 
 /// The events of one instant, in the order in which they happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A packet leaves a direction. Entities are the directions of the scenario, then three per flow: its
-    /// access delay there, the one back, and the random delay of its acknowledgements.
+    /// A packet leaves a direction. Entities are the directions of the scenario, the ports of a constellation among
+    /// them, then the air behind each port, then three per flow: its access delay there, the one back, and the
+    /// random delay of its acknowledgements. The airs are numbered behind all directions.
     Arrival { entity: u32, direction: u32 },
     /// A timer expires.
     Timer(Timer),
@@ -47,7 +49,8 @@ impl Reference {
     /// The run of `plan` before anything has happened.
     pub(super) fn new(plan: &Plan, mut network: Network) -> Self {
         let Routes { entities, directions: route } = AccessDelays::add(plan, &mut network);
-        let arrivals = entities.into_iter().map(|entity| (entity, None)).collect();
+        let airs = (0..network.airs.len()).map(|air| air_entity(plan, air));
+        let arrivals = entities.into_iter().chain(airs).map(|entity| (entity, None)).collect();
         let mut run = Self { network, events: BinaryHeap::new(), arrivals, route };
         run.begin();
         run
@@ -80,6 +83,9 @@ impl Reference {
             && let Some(Reverse((at, event))) = self.events.pop()
         {
             self.network.now = at;
+            if let Some(forwarding) = &mut self.network.forwarding {
+                forwarding.go_to(at);
+            }
             if let Some(tap) = &mut self.network.tap
                 && matches!(event, Event::Timer(_))
             {
@@ -111,6 +117,9 @@ impl Reference {
     /// A packet leaves a direction.
     fn on_arrival(&mut self, entity: u32, direction: usize) {
         self.arrivals[direction].1 = None;
+        if let Some(air) = direction.checked_sub(self.network.directions.len()) {
+            return self.on_landing(air);
+        }
         let out = self.network.directions[direction].pop(self.network.now);
         if let Some(tap) = &mut self.network.tap {
             tap.popped(self.network.now, out.as_ref(), &mut self.network.directions[direction]);
@@ -119,6 +128,9 @@ impl Reference {
         let Some((mut packet, fate)) = out else { return };
         if fate != Fate::Delivered {
             return self.network.carried.free(packet.handle);
+        }
+        if packet.hop & ROUTED != 0 {
+            return self.fly(direction, &packet);
         }
         packet.hop += 1;
         if self.route[packet.hop as usize] != END {
@@ -130,10 +142,36 @@ impl Reference {
         self.on_packet(&mut packet);
     }
 
+    /// A packet has been sent by the port of direction `i`, and takes to the air.
+    fn fly(&mut self, i: usize, packet: &Packet) {
+        let Network { forwarding, directions, airs, now, .. } = &mut self.network;
+        let Some(forwarding) = forwarding else { return };
+        let port = forwarding.port(i);
+        airs[port].fly(forwarding.land(port, packet, *now), packet);
+        let entry = directions.len() + port;
+        self.expect(entry);
+    }
+
+    /// A packet arrives at a node of the constellation.
+    fn on_landing(&mut self, air: usize) {
+        let out = self.network.airs[air].pop();
+        self.expect(self.network.directions.len() + air);
+        let (Some(mut packet), Some(forwarding)) = (out, &self.network.forwarding) else { return };
+        if forwarding.is_there(&packet) { self.on_packet(&mut packet) } else { self.enter(packet, None) }
+    }
+
     /// Offers a packet to the direction of its current hop. `brought`: the entity that has brought it; `None`
     /// if it leaves its host.
-    fn enter(&mut self, packet: Packet, brought: Option<u32>) {
-        let i = self.route[packet.hop as usize] as usize;
+    fn enter(&mut self, mut packet: Packet, brought: Option<u32>) {
+        let i = match &self.network.forwarding {
+            Some(forwarding) if packet.hop & ROUTED != 0 => {
+                let Some(port) = forwarding.enter(&mut packet.hop) else {
+                    return self.network.turn_away(&packet);
+                };
+                forwarding.direction(port)
+            }
+            _ => self.route[packet.hop as usize] as usize,
+        };
         if let Some(tap) = &mut self.network.tap {
             tap.enters(self.network.now, i, &packet, &self.network.carried);
         }
@@ -158,7 +196,8 @@ impl Reference {
     /// Schedules the event of direction `i` for the instant at which the direction says that a packet leaves
     /// it.
     fn expect(&mut self, i: usize) {
-        let next = self.network.directions[i].next();
+        let Network { directions, airs, .. } = &self.network;
+        let next = directions.get(i).map_or_else(|| airs[i - directions.len()].next(), Direction::next);
         let (entity, due) = &mut self.arrivals[i];
         let event = Event::Arrival { entity: *entity, direction: i as u32 };
         if *due != next {

@@ -12,6 +12,7 @@ use crate::engine::fast_path::{BatchSizes, FastPath, eligibility};
 use crate::engine::hosts::EventLoop;
 use crate::engine::network::{Network, Supply};
 use crate::engine::reference::Reference;
+use crate::engine::routed::Routed;
 use crate::record::Outcome;
 use crate::resolve::plan::Plan;
 
@@ -27,6 +28,7 @@ pub struct SteppedRun {
 #[derive(Debug)]
 enum Events {
     Fast(Box<FastPath>),
+    Routed(Box<Routed>),
     Reference(Box<Reference>),
 }
 
@@ -41,6 +43,7 @@ impl SteppedRun {
             Some(eligible) => {
                 Events::Fast(Box::new(FastPath::new(&plan, network, eligible, BatchSizes::default())))
             }
+            None if plan.network.is_some() => Events::Routed(Box::new(Routed::new(&plan, network))),
             None => Events::Reference(Box::new(Reference::new(&plan, network))),
         };
         Ok(Self { plan, events, goes_on: true })
@@ -56,6 +59,7 @@ impl SteppedRun {
     pub fn next(&self) -> Time {
         let next = match &self.events {
             Events::Fast(run) => run.next(),
+            Events::Routed(run) => run.next(),
             Events::Reference(run) => run.next(),
         };
         if self.goes_on && next <= Time(self.plan.duration.0) { next } else { Time::MAX }
@@ -71,6 +75,7 @@ impl SteppedRun {
             let watch = &mut |_| true;
             self.goes_on = match &mut self.events {
                 Events::Fast(run) => run.advance(until, watch)?,
+                Events::Routed(run) => run.advance(until, watch)?,
                 Events::Reference(run) => run.advance(until, watch)?,
             };
             // A step may be shorter than the events between two looks.
@@ -92,6 +97,7 @@ impl SteppedRun {
     fn network(&mut self) -> &mut Network {
         match &mut self.events {
             Events::Fast(run) => run.network(),
+            Events::Routed(run) => run.network(),
             Events::Reference(run) => run.network(),
         }
     }
@@ -104,6 +110,7 @@ impl SteppedRun {
         self.advance(Time::MAX)?;
         let network = match self.events {
             Events::Fast(run) => run.into_network(),
+            Events::Routed(run) => run.into_network(),
             Events::Reference(run) => run.into_network(),
         };
         network.finish(&self.plan)

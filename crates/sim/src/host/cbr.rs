@@ -21,6 +21,8 @@ pub(crate) struct CbrSource {
     pub(super) last_arrival: Time,
     /// Payload bytes of a packet, and all packets so far, if each packet is a transfer.
     transfers: Option<(u32, Vec<Transfer>)>,
+    /// Does the receiver send each packet back?
+    pub(crate) is_echoed: bool,
 }
 
 /// When a source is on.
@@ -65,6 +67,7 @@ impl CbrSource {
             periods,
             last_arrival: start,
             transfers: plan.transfer.map(|bytes| (bytes, Vec::new())),
+            is_echoed: plan.is_echoed,
         }
     }
 
@@ -78,8 +81,16 @@ impl CbrSource {
         self.transfers.as_ref().map(|(_, packets)| packets.as_slice())
     }
 
-    /// The packet with this number arrives at `at`.
-    pub(crate) fn on_data(&mut self, at: Time, number: u32) {
+    /// The packet with this number arrives at `at`. Returns whether it is sent back.
+    pub(crate) fn on_data(&mut self, at: Time, number: u32) -> bool {
+        if !self.is_echoed {
+            self.complete(at, number);
+        }
+        self.is_echoed
+    }
+
+    /// The packet with this number is where it should be, or its echo is back.
+    pub(crate) fn complete(&mut self, at: Time, number: u32) {
         self.last_arrival = self.last_arrival.max(at);
         if let Some(packet) =
             self.transfers.as_mut().and_then(|(_, packets)| packets.get_mut(number as usize))

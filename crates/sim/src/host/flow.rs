@@ -135,6 +135,12 @@ impl Tcp {
         self.bytes.map_or(full, |b| b.min(full)) - self.short_of()
     }
 
+    /// Payload bytes that the sender knows to be delivered.
+    pub(crate) fn acked_bytes(&self) -> u64 {
+        let full = self.sender.una() * u64::from(self.sender.options().mss);
+        self.bytes.map_or(full, |bytes| bytes.min(full))
+    }
+
     /// An acknowledgement arrived. True if [`Tcp::is_on_fast_path`].
     #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, carried: &mut CarriedStore) -> bool {
@@ -677,6 +683,14 @@ impl FlowState {
     /// Is its handshake still going on?
     pub(crate) fn is_connecting(&self) -> bool {
         self.tcp().is_some_and(|tcp| !tcp.is_open())
+    }
+
+    /// Does its receiver send anything?
+    pub(crate) fn is_answered(&self) -> bool {
+        match &self.kind {
+            Kind::Tcp(_) => true,
+            Kind::Cbr(cbr) => cbr.is_echoed,
+        }
     }
 
     /// Does its receiver send nothing but answers to packets, each at the packet's arrival?

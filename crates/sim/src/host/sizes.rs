@@ -62,7 +62,7 @@ impl FlowState {
     pub(crate) fn usual_sizes(&self) -> [u16; 2] {
         match &self.kind {
             Kind::Tcp(tcp) => [tcp.data_size(tcp.sender.options().mss), tcp.ack_size(0)],
-            Kind::Cbr(cbr) => [cbr.size, 0],
+            Kind::Cbr(cbr) => [cbr.size, if cbr.is_echoed { cbr.size } else { 0 }],
         }
     }
 
@@ -79,7 +79,9 @@ impl FlowState {
     /// The same without probes, which few connections ever send.
     pub(crate) fn sizes_but_probes(&self) -> [Vec<u16>; 2] {
         let [data, ack] = self.usual_sizes();
-        let Kind::Tcp(tcp) = &self.kind else { return [vec![data], Vec::new()] };
+        let Kind::Tcp(tcp) = &self.kind else {
+            return [vec![data], self.is_answered().then_some(ack).into_iter().collect()];
+        };
         let options = tcp.sender.options();
         let (mut there, mut back) = (vec![data], vec![ack]);
         if let Some(bytes) = tcp.bytes {

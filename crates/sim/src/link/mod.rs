@@ -31,6 +31,7 @@
 //! assert_eq!((promises.least_delay, promises.least_gap), (Span::from_millis(250), Span::from_millis(1)));
 //! ```
 
+pub(crate) mod air;
 pub(crate) mod arq;
 mod arrival_queue;
 mod backlog;

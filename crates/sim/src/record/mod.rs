@@ -4,6 +4,7 @@ pub(crate) mod histogram;
 pub(crate) mod history;
 pub(crate) mod journeys;
 mod links;
+mod ports;
 pub(crate) mod probes;
 pub(crate) mod recorder;
 pub(crate) mod report;
@@ -15,11 +16,12 @@ pub(crate) mod warnings;
 pub use journeys::{CrossingEnd, CrossingKind, SenderPhase};
 pub use probes::ProbeSamples;
 pub use report::{
-    ApplicationReport, FlowReport, LimitShares, LinkReport, Playback, Report, RowsOfTables, RttReport, SCHEMA,
+    ApplicationReport, FlowReport, LimitShares, LinkReport, NetworkFlowReport, Playback, Report,
+    RowsOfTables, RttReport, SCHEMA,
 };
 pub use samples::{FlowSamples, LinkSamples};
 pub use trace::{
-    Column, CrossingRow, CrossingTrace, FlowTrace, LinkRow, LinkTrace, ProbeTrace, SegmentEvent,
+    Column, CrossingRow, CrossingTrace, FlowTrace, LinkRow, LinkTrace, PortTrace, ProbeTrace, SegmentEvent,
     SegmentTrace, SenderTrace, TransferTrace,
 };
 
@@ -34,6 +36,8 @@ pub struct Outcome {
     pub flows: FlowSamples,
     /// Samples of the links, if the plan asked for them.
     pub links: LinkSamples,
+    /// Samples of the ports of the constellation, if the plan asked for links.
+    pub ports: PortTrace,
     /// Samples of the probes of controllers, if the plan asked for them.
     pub probes: ProbeSamples,
     /// Segments, if the plan asked for them.

@@ -6,11 +6,13 @@
 use bentpipe_cc::{Span, Time};
 
 use super::links::LinkRecorder;
+use super::ports::PortRecorder;
 use super::probes::{ProbeRecorder, ProbeSamples};
 use crate::host::flow::{FlowState, Kind, Tcp};
 use crate::link::direction::Direction;
 use crate::record::history::{Moments, Past};
 use crate::record::samples::{FlowSamples, LinkSamples};
+use crate::record::trace::PortTrace;
 use crate::resolve::MAX_ROWS;
 use crate::resolve::plan::{FlowPlan, Plan};
 
@@ -39,6 +41,8 @@ pub(crate) struct Recorder {
     probes: Option<ProbeRecorder>,
     /// The recorder of the links, if they are sampled at ticks.
     links: Option<LinkRecorder>,
+    /// The recorder of the ports of a constellation, likewise.
+    ports: Option<PortRecorder>,
     /// Histories of receivers, by flow; empty if no receiver delivers ahead of time.
     receivers: Vec<ReceiverHistory>,
 }
@@ -80,6 +84,7 @@ impl Recorder {
             flows: if flows_at_ticks { FlowSamples::new(&plan.flows) } else { FlowSamples::default() },
             probes: plan.record.filter(|r| r.probes).map(|_| ProbeRecorder::new(plan.flows.len())),
             links: links_at_ticks.map(|interval| LinkRecorder::new(plan, interval)),
+            ports: links_at_ticks.and_then(|_| PortRecorder::new(plan)),
             receivers: Vec::new(),
         }
     }
@@ -161,7 +166,8 @@ impl Recorder {
     /// Rows so far.
     pub(crate) fn rows(&self) -> u64 {
         let probes = self.probes.as_ref().map_or(0, ProbeRecorder::rows);
-        self.flows.len() as u64 + self.links.as_ref().map_or(0, LinkRecorder::rows) + probes
+        let ports = self.ports.as_ref().map_or(0, PortRecorder::rows);
+        self.flows.len() as u64 + self.links.as_ref().map_or(0, LinkRecorder::rows) + ports + probes
     }
 
     /// The first sample, if samples are taken at an interval.
@@ -186,6 +192,9 @@ impl Recorder {
         }
         if let Some(known) = &mut self.links {
             known.tick(now, links);
+        }
+        if let Some(ports) = &mut self.ports {
+            ports.tick(now, links);
         }
         self.interval.map(|i| now + i)
     }
@@ -218,9 +227,10 @@ impl Recorder {
         self.flows.take(now, f, tcp, segments);
     }
 
-    pub(crate) fn finish(self) -> (FlowSamples, LinkSamples, ProbeSamples) {
+    pub(crate) fn finish(self) -> (FlowSamples, LinkSamples, PortTrace, ProbeSamples) {
         let links = self.links.map_or_else(LinkSamples::default, LinkRecorder::finish);
-        (self.flows, links, self.probes.map_or_else(ProbeSamples::default, ProbeRecorder::finish))
+        let ports = self.ports.map_or_else(PortTrace::default, PortRecorder::finish);
+        (self.flows, links, ports, self.probes.map_or_else(ProbeSamples::default, ProbeRecorder::finish))
     }
 }
 

@@ -6,7 +6,7 @@ use bentpipe_cc::Time;
 use serde::{Serialize, Serializer};
 
 use crate::link::Direction;
-use crate::record::trace::{FlowRow, LinkRow, ProbeRow, SegmentRow, TransferRow};
+use crate::record::trace::{FlowRow, LinkRow, PortRow, ProbeRow, SegmentRow, TransferRow};
 pub use crate::workload::player::Playback;
 
 /// Version of the JSON form.
@@ -31,8 +31,11 @@ pub struct Report {
     pub packets: u64,
     /// One entry a flow.
     pub flows: Vec<FlowReport>,
-    /// One entry a link and direction.
+    /// One entry a link and direction, and one a port of the constellation to which a packet has come.
     pub links: Vec<LinkReport>,
+    /// One entry a flow between stations of the constellation, but for those that a source opens.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub network_flows: Vec<NetworkFlowReport>,
     /// What the user ought to check before trusting the results.
     pub warnings: Vec<String>,
 }
@@ -45,6 +48,8 @@ pub struct RowsOfTables {
     links: LinkReport,
     trace: FlowRow,
     link_trace: LinkRow,
+    port_trace: PortRow,
+    network_flows: NetworkFlowReport,
     probes: ProbeRow,
     segments: SegmentRow,
     transfers: TransferRow,
@@ -73,6 +78,8 @@ impl Default for RowsOfTables {
             links: LinkReport::default(),
             trace: FlowRow::default(),
             link_trace: LinkRow::default(),
+            port_trace: PortRow::default(),
+            network_flows: NetworkFlowReport { base_rtt_s: Some(0.0), ..NetworkFlowReport::default() },
             probes: ProbeRow::default(),
             segments: SegmentRow::default(),
             transfers: TransferRow::default(),
@@ -128,6 +135,27 @@ pub struct FlowReport {
     pub application: Option<Box<ApplicationReport>>,
     /// Shares of the flow's life, by its limit.
     pub limited: LimitShares,
+}
+
+/// How the constellation has treated one flow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NetworkFlowReport {
+    /// Its name.
+    pub flow: String,
+    /// The sender's station.
+    pub from: String,
+    /// The receiver's station.
+    pub to: String,
+    /// Propagation there and back over the paths at the start of the run, seconds; null if there is none.
+    pub base_rtt_s: Option<f64>,
+    /// How often its path, there or back, changes in the run.
+    pub path_changes: u64,
+    /// Packets of the flow, acknowledgements included, that were at a node without a next hop.
+    pub unrouted_packets: u64,
+    /// Payload bytes that its sender knows to be delivered.
+    pub acked_bytes: u64,
+    /// The same per second of the flow's life, bits.
+    pub acked_goodput_bps: f64,
 }
 
 /// Samples of the round-trip time, seconds.

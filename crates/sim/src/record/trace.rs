@@ -144,6 +144,24 @@ traces! {
         handovers: u32,
     }
 
+    /// Samples of the ports of a constellation to which a packet has come, as columns of equal length.
+    PortTrace of PortRow {
+        /// Seconds since the start of the run.
+        t_s: f64,
+        /// The node of the port.
+        from: u32,
+        /// The satellite at the other end of a laser; of a port to the ground the node itself.
+        to: u32,
+        /// The share of the time since the sample before in which the transmitter was on.
+        busy: f64,
+        /// Packets waiting.
+        queue_packets: f64,
+        /// Packets that have come so far.
+        offered_packets: u64,
+        /// Packets dropped so far, by the queue or by errors.
+        dropped_packets: u64,
+    }
+
     /// Samples of the probes of controllers, as columns of equal length, in order of time.
     ProbeTrace of ProbeRow {
         /// Seconds since the start of the run.

@@ -5,7 +5,7 @@ use bentpipe_cc::{Span, Time};
 
 use crate::keys::units::Duration;
 use crate::record::report::{FlowReport, LinkReport, SUBFLOW};
-use crate::resolve::plan::{DirectionId, DirectionPlan, FlowPlan, Plan, Source};
+use crate::resolve::plan::{CbrPlan, DirectionId, DirectionPlan, FlowPlan, Plan, Source};
 
 /// One warning for each reason why flows deliver nothing. `of`: the number in the plan of each flow's
 /// connection; if it has several, of the first. `connects`: is the handshake of the connection with this
@@ -110,6 +110,7 @@ impl Silence<'_> {
         }
         let back: &[DirectionId] = match &*self.flow.source {
             Source::Tcp { .. } => &self.flow.ack_path,
+            Source::Cbr(CbrPlan { is_echoed: true, .. }) => &self.flow.ack_path,
             Source::Cbr(_) => &[],
         };
         let crossed = self.flow.path.iter().chain(back);

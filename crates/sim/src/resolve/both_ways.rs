@@ -105,6 +105,7 @@ pub(super) fn parts(
     }
     let answer = FlowPart {
         part: ConnectionPart::peer(Peer::Answers),
+        turned: true,
         path: there.ack_path.clone(),
         ack_path: there.path.clone(),
         source: Arc::new(second),

@@ -64,6 +64,7 @@ pub(super) fn parts(
             }
             parts.push(FlowPart {
                 part: ConnectionPart { way: Some(Way::Requests), ..of.part },
+                turned: true,
                 path: way_back.ack_path.clone(),
                 ack_path: way_back.path.clone(),
                 source: Arc::new(source),

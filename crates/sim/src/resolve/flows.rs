@@ -6,13 +6,15 @@ use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::Options;
 
+use crate::constellation::{Constellation, NetworkPlan, Table};
 use crate::keys::error::{Error, Key, quoted, suggestion};
 use crate::keys::units::Duration;
 use crate::resolve::both_ways;
 use crate::resolve::controller_needs;
 use crate::resolve::dialogues;
-use crate::resolve::hints::{hints, hints_on};
+use crate::resolve::hints::{hints, hints_on, may_use_paths, path_hints};
 use crate::resolve::names::Names;
+use crate::resolve::network::{Pair, pairs};
 use crate::resolve::options;
 use crate::resolve::path::{PathPlan, directions};
 use crate::resolve::plan::{CcPlan, ConnectionPlan, DirectionId, FlowPlan, LinkPlan, Source, Way};
@@ -32,14 +34,23 @@ fn key_of(index: usize) -> Key {
 }
 
 /// The paths of the scenario's flows, one per table, with the numbers that determine queue sizes.
-pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>, Error> {
+pub(crate) fn paths(
+    work: &Work<'_>,
+    courses: &[Course],
+    constellation: Option<&Constellation>,
+) -> Result<Vec<PathPlan>, Error> {
     let mut paths = Vec::with_capacity(work.scenario.flow.len());
+    let table = constellation.map(Table::first);
     for (index, flow) in work.scenario.flow.iter().enumerate() {
         let key = key_of(index);
         subflows::check(work, flow, &key)?;
-        let there = directions(work, &flow.path, &key.with("path"))?;
+        let pairs = pairs(work, flow, &key, constellation)?;
+        let there = match &pairs {
+            Some(_) => Vec::new(),
+            None => directions(work, &flow.path, &key.with("path"))?,
+        };
         let back = match &flow.ack_path {
-            Some(_) if workload::is_datagrams(flow) => {
+            Some(_) if workload::is_one_way(flow) => {
                 let message = "nobody acknowledges constant-rate traffic; leave ack_path out";
                 return Err(work.error(&key.with("ack_path"), message));
             }
@@ -60,6 +71,11 @@ pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>
             path.halves = Some(Box::new(relay::split(&path, extra, at, courses)));
         }
         path.branches = subflows::branches(work, flow, &key, &path, (extra, courses))?;
+        if let (Some(pairs), Some(table)) = (pairs, &table) {
+            let delay = |pair: &Pair| table.round_trip(pair.ends);
+            path.base_rtt = pairs.iter().filter_map(delay).max().unwrap_or(Span::ZERO);
+            path.pairs = Some(pairs);
+        }
         paths.push(path);
     }
     Ok(paths)
@@ -69,10 +85,11 @@ pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>
 pub(crate) fn expand(
     work: &mut Work<'_>,
     paths: &[PathPlan],
-    links: &[LinkPlan],
+    (links, network): (&[LinkPlan], Option<&NetworkPlan>),
 ) -> Result<Vec<FlowPlan>, Error> {
     let scenario = work.scenario;
-    let total = scenario.flow.iter().fold(0_u64, |sum, flow| sum.saturating_add(flow.count));
+    let copies = scenario.flow.iter().zip(paths).map(|(flow, path)| flow.count.saturating_mul(path.count()));
+    let total = copies.fold(0_u64, u64::saturating_add);
     if total > MAX_FLOWS {
         let message = format!("these are {total} flows; a run has at most {MAX_FLOWS}");
         return Err(work.error(&Key::of(["flow"]), message));
@@ -92,20 +109,38 @@ pub(crate) fn expand(
             false => dialogues::parts(work, flow, &key, parts)?,
         };
         let spread = subflows::spread(work, flow, &key, &paths[index], &mut parts, source_of)?;
-        let short = short_flows(work, flow, &paths[index], links, &key)?;
+        let short = short_flows(work, flow, &paths[index], (links, network), &key)?;
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
         let priority = priority(work, flow, &paths[index], links, &key)?;
         let whole = hints(work, flow, &key, &paths[index], links)?;
-        for copy in 1..=flow.count {
-            let name = names.next(work, flow, copy, &key)?;
+        let pairs = paths[index].pairs.iter().flatten().map(Some);
+        let one = paths[index].pairs.is_none().then_some(None);
+        let changes = network.filter(|_| may_use_paths(flow)).map(|of| {
+            let pairs = paths[index].pairs.iter().flatten();
+            of.constellation.path_changes(pairs.flat_map(|pair| [pair.ends, [pair.ends[1], pair.ends[0]]]))
+        });
+        let ends: Vec<Option<&Pair>> = pairs.chain(one).collect();
+        for (copy, pair) in (1..=flow.count).flat_map(|copy| ends.iter().map(move |pair| (copy, *pair))) {
+            let name = match (pair, network) {
+                (Some(pair), Some(of)) if flow.pairs.is_some() => names.between(
+                    work,
+                    flow,
+                    pair.ends.map(|end| &*of.constellation.stations[end as usize]),
+                    &key,
+                )?,
+                _ => names.next(work, flow, copy, &key)?,
+            };
+            let start = pair.and_then(|pair| pair.start).unwrap_or(start);
             let mut copies = Vec::with_capacity(parts.len());
             let connection = spread.as_ref().map(|of| ConnectionPlan { name: name.clone(), ..of.clone() });
-            for FlowPart { part, path, ack_path, source } in &parts {
+            for FlowPart { part, turned, path, ack_path, source } in &parts {
+                let bytes = pair.and_then(|pair| pair.bytes);
                 copies.push(FlowPlan {
                     name: name.clone(),
                     table: index as u32,
                     opened_by: None,
+                    stations: pair.map(|pair| if *turned { [pair.ends[1], pair.ends[0]] } else { pair.ends }),
                     path: path.clone(),
                     ack_path: ack_path.clone(),
                     start: Time(start.0),
@@ -117,13 +152,17 @@ pub(crate) fn expand(
                     extra_delay: flow.extra_delay.filter(|_| part.is_at_server()).map_or(Span::ZERO, |d| d.0),
                     ack_jitter: if part.reaches_client() { ack_jitter } else { Span::ZERO },
                     priority,
-                    hints: match part.is_whole() && connection.is_none() {
-                        true => whole.clone(),
-                        false => hints_on(flow, path, ack_path, paths[index].wire, links),
+                    hints: match (&changes, pair) {
+                        (Some(changes), Some(pair)) => path_hints(flow, changes, pair.ends),
+                        _ if part.is_whole() && connection.is_none() => whole.clone(),
+                        _ => hints_on(flow, path, ack_path, paths[index].wire, links),
                     },
                     path_hints: flow.path_hints,
                     quality_hints: flow.quality_hints,
-                    source: source.clone(),
+                    source: match bytes {
+                        Some(bytes) => Arc::new(workload::with_bytes(source, bytes)),
+                        None => source.clone(),
+                    },
                     part: *part,
                     ties: None,
                 });
@@ -189,7 +228,7 @@ fn priority(
 ) -> Result<u8, Error> {
     let priority = flow.priority.unwrap_or(0);
     // Constant-rate traffic has no acknowledgements.
-    let answered = !workload::is_datagrams(flow);
+    let answered = !workload::is_one_way(flow);
     let mut met = false;
     let crossed =
         path.parts().iter().flat_map(|part| part.there.iter().chain(part.back.iter().filter(|_| answered)));
@@ -267,11 +306,13 @@ fn short_flows(
     work: &Work<'_>,
     flow: &Flow,
     path: &PathPlan,
-    links: &[LinkPlan],
+    (links, network): (&[LinkPlan], Option<&NetworkPlan>),
     key: &Key,
 ) -> Result<Option<(ShortFlowsPlan, f64)>, Error> {
     let TrafficPlan::ShortFlows(plan) = workload::traffic(work, flow, key)? else { return Ok(None) };
-    let slowest = path.there.iter().map(|id| id.of(links).rate_bps).min().unwrap_or(0);
+    let ports = network.iter().filter(|_| path.pairs.is_some()).flat_map(|of| [&of.laser, &of.up, &of.down]);
+    let crossed = path.there.iter().map(|id| id.of(links)).chain(ports);
+    let slowest = crossed.map(|of| of.rate_bps).min().unwrap_or(0);
     let per_second = plan.per_second(slowest, &TrafficContext::new(&work.scenario.origin, key))?;
     Ok(Some((plan, per_second)))
 }
@@ -397,7 +438,7 @@ fn times(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<(Span, Option<Sp
 fn ack_jitter(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Span, Error> {
     let Some(Duration(jitter)) = flow.ack_jitter else { return Ok(Span::ZERO) };
     let key = key.with("ack_jitter");
-    if workload::is_datagrams(flow) {
+    if workload::is_one_way(flow) {
         let message = "nobody acknowledges constant-rate traffic; leave ack_jitter out";
         return Err(work.error(&key, message));
     }

@@ -11,7 +11,7 @@ use crate::keys::error::{Error, Key};
 use crate::resolve::path::{PathPlan, bit_error_rate};
 use crate::resolve::plan::{DirectionId, DirectionPlan, LinkPlan, TimedHint};
 use crate::resolve::work::{Work, name_of};
-use crate::scenario::Flow;
+use crate::scenario::{Cc, Flow};
 
 /// The hints about the path of a flow.
 pub(crate) fn hints(
@@ -52,6 +52,32 @@ pub(crate) fn hints(
     Ok(hints)
 }
 
+/// The hints about the path of a flow between two stations. `changes`: when the path of each pair changes.
+pub(crate) fn path_hints(
+    flow: &Flow,
+    changes: &BTreeMap<[u32; 2], Vec<Time>>,
+    [from, to]: [u32; 2],
+) -> Arc<[TimedHint]> {
+    let instants: BTreeSet<Time> =
+        [[from, to], [to, from]].iter().filter_map(|pair| changes.get(pair)).flatten().copied().collect();
+    instants.into_iter().map(|at| path_change(flow, at, at)).collect()
+}
+
+/// When the host of a sender learns of a change at `at`.
+fn learned(flow: &Flow, at: Time) -> Time {
+    match flow.hint_lead {
+        Some(lead) => Time(at.0.saturating_sub(lead.0.0)),
+        None => at + flow.hint_delay.map_or(Span::ZERO, |delay| delay.0),
+    }
+}
+
+/// The hint of a path that changes hands at `at` and carries packets again at `passes`.
+fn path_change(flow: &Flow, at: Time, passes: Time) -> TimedHint {
+    let known = learned(flow, at);
+    let change = PathChange { ahead: at.since(known), dark: passes.since(at.max(known)) };
+    TimedHint { at: known, hint: Hint::PathChange(change) }
+}
+
 /// The hints about the data path of a flow, or of one half of it, whose packets have `wire` bytes, and about the
 /// way back.
 pub(crate) fn hints_on(
@@ -70,15 +96,8 @@ pub(crate) fn hints_on(
             *passes = carries.max(*passes);
         }
     }
-    let learned = |at: Time| match flow.hint_lead {
-        Some(lead) => Time(at.0.saturating_sub(lead.0.0)),
-        None => at + flow.hint_delay.map_or(Span::ZERO, |delay| delay.0),
-    };
-    let hint = |(at, passes): (Time, Time)| {
-        let known = learned(at);
-        let change = PathChange { ahead: at.since(known), dark: passes.since(at.max(known)) };
-        TimedHint { at: known, hint: Hint::PathChange(change) }
-    };
+    let learned = |at: Time| learned(flow, at);
+    let hint = |(at, passes): (Time, Time)| path_change(flow, at, passes);
     let rate_hint = |(at, from, to): (Time, u64, u64)| {
         let known = learned(at);
         let change = RateChange { ahead: at.since(known), from: Rate(from / 8), to: Rate(to / 8) };
@@ -121,6 +140,14 @@ fn rate_changes(directions: &[DirectionId], links: &[LinkPlan]) -> Vec<(Time, u6
 fn may_use_quality(flow: &Flow) -> bool {
     let uses = |name: &str| registry::find(name).is_none_or(|entry| entry.needs().link_quality);
     flow.cc.as_ref().is_some_and(|cc| uses(&cc.name))
+}
+
+/// May the controller use hints about a path that changes? Of one that the registry does not know, the run will
+/// tell.
+pub(crate) fn may_use_paths(flow: &Flow) -> bool {
+    let uses = |name: &str| registry::find(name).is_none_or(|entry| entry.needs().path_change);
+    let anew = |cc: &Cc| cc.args.contains_key("path_change");
+    flow.path_hints.unwrap_or_else(|| flow.cc.as_ref().is_some_and(|cc| uses(&cc.name) || anew(cc)))
 }
 
 /// When the bit error rate of these directions changes, and to which rate.

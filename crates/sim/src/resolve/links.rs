@@ -17,7 +17,7 @@ use crate::resolve::work::Work;
 use crate::scenario::{Link, Reverse, Satellite, Timeline, Varying};
 
 /// The packet size of a bandwidth-delay product on a link without flows, bytes.
-const DEFAULT_WIRE: u32 = 1_500;
+pub(super) const DEFAULT_WIRE: u32 = 1_500;
 
 /// The numbers from which a bandwidth-delay product is computed.
 struct Share {
@@ -251,7 +251,7 @@ impl Work<'_> {
         queue.unwrap_or(&Queue::default()).resolve(&mut context)
     }
 
-    fn losses(&self, losses: &[Loss], key: &Key) -> Result<Vec<LossPlan>, Error> {
+    pub(super) fn losses(&self, losses: &[Loss], key: &Key) -> Result<Vec<LossPlan>, Error> {
         let numbered = losses.iter().enumerate();
         numbered
             .map(|(i, loss)| {

@@ -11,6 +11,7 @@ mod hints;
 mod link_layer;
 mod links;
 mod names;
+mod network;
 pub(crate) mod options;
 mod path;
 pub mod plan;
@@ -50,7 +51,7 @@ pub(crate) fn make(scenario: &Scenario) -> Result<Plan, Error> {
     if duration > MAX_DURATION {
         return Err(work.error(&key, format!("{} is too long; it must be at most 3652 d", scenario.duration)));
     }
-    if scenario.link.is_empty() {
+    if scenario.link.is_empty() && scenario.network.is_none() {
         let message = "there is no link; add a table such as [link.sat] with rate = \"10 Mbit/s\" \
             and delay = \"250 ms\"";
         return Err(work.error(&Key::of(["link"]), message));
@@ -61,11 +62,13 @@ pub(crate) fn make(scenario: &Scenario) -> Result<Plan, Error> {
     }
     names::check_links(&work)?;
     let courses = work.courses()?;
-    let paths = flows::paths(&work, &courses)?;
+    let constellation = network::of_scenario(&mut work)?;
+    let paths = flows::paths(&work, &courses, constellation.as_deref())?;
     let links = work.links(&courses, &paths)?;
-    let flows = flows::expand(&mut work, &paths, &links)?;
+    let network = constellation.map(|of| network::plan(&mut work, of, &paths)).transpose()?;
+    let flows = flows::expand(&mut work, &paths, (&links, network.as_deref()))?;
     let record = work.record(&flows, links.len())?;
-    Ok(Plan { seed: scenario.seed, duration, record, links, flows, warnings: work.warnings })
+    Ok(Plan { seed: scenario.seed, duration, record, links, network, flows, warnings: work.warnings })
 }
 
 impl Work<'_> {

@@ -34,6 +34,8 @@ pub(super) struct Names<'a> {
     /// How many flows without a name of their own share a default.
     sharing: BTreeMap<&'a str, u64>,
     numbered: BTreeMap<&'a str, u64>,
+    /// How many flows between stations have a name.
+    between: BTreeMap<String, u64>,
     taken: BTreeSet<String>,
 }
 
@@ -43,7 +45,7 @@ impl<'a> Names<'a> {
         for flow in flows.iter().filter(|flow| flow.name.is_none()) {
             *sharing.entry(default_name(flow)).or_insert(0) += flow.count;
         }
-        Names { sharing, numbered: BTreeMap::new(), taken: BTreeSet::new() }
+        Names { sharing, numbered: BTreeMap::new(), between: BTreeMap::new(), taken: BTreeSet::new() }
     }
 
     pub(super) fn next(
@@ -66,6 +68,21 @@ impl<'a> Names<'a> {
         let key = key.with("name");
         check(work, &name, &key, "leave it out, or write e.g. name = \"star\"")?;
         self.take(work, name, &key)
+    }
+
+    /// The name of a flow between two stations: "cubic:Tokyo>Paris". Further ones between these have numbers.
+    pub(super) fn between(
+        &mut self,
+        work: &Work<'_>,
+        flow: &Flow,
+        [from, to]: [&str; 2],
+        key: &Key,
+    ) -> Result<String, Error> {
+        let whole = format!("{}:{from}>{to}", flow.name.as_deref().unwrap_or(default_name(flow)));
+        let number = self.between.entry(whole.clone()).or_insert(0_u64);
+        *number += 1;
+        let name = if *number == 1 { whole } else { format!("{whole}-{number}") };
+        self.take(work, name, &key.with("name"))
     }
 
     /// The name of a part of flow `name`; the flow's own name if the part is the whole flow.

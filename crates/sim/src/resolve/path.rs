@@ -4,6 +4,7 @@ use bentpipe_cc::{Span, Time};
 
 use crate::keys::error::{Error, Key, quoted, suggestion};
 use crate::loss::Per;
+use crate::resolve::network::Pair;
 use crate::resolve::plan::{DirectionId, LinkPlan};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::Work;
@@ -23,6 +24,8 @@ pub(crate) struct PathPlan {
     pub(crate) halves: Option<Box<[PathPlan; 2]>>,
     /// The paths of all subflows, if there are several; the first is this path.
     pub(crate) branches: Vec<PathPlan>,
+    /// The pairs of stations between which it leads through the constellation; it then crosses no link.
+    pub(crate) pairs: Option<Vec<Pair>>,
 }
 
 impl PathPlan {
@@ -36,7 +39,12 @@ impl PathPlan {
     ) -> Self {
         let crossed = there.iter().chain(&back).map(|direction| courses[direction.index()].nominal.1.0);
         let base_rtt = Span(crossed.fold(2 * extra.0, u64::saturating_add));
-        Self { there, back, base_rtt, wire, halves: None, branches: Vec::new() }
+        Self { there, back, base_rtt, wire, halves: None, branches: Vec::new(), pairs: None }
+    }
+
+    /// How many flows it stands for.
+    pub(super) fn count(&self) -> u64 {
+        self.pairs.as_ref().map_or(1, |pairs| pairs.len() as u64)
     }
 
     /// Its halves, its branches, or itself.

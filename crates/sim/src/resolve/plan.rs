@@ -6,6 +6,7 @@ use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Hint, Span, Time};
 use bentpipe_tcp::Options;
 
+use crate::constellation::{NetworkPlan, Port};
 use crate::link::random::Stream;
 
 pub use crate::access::{AccessPlan, DamaPlan, OPPORTUNITY, OpportunitiesPlan};
@@ -39,6 +40,8 @@ pub struct Plan {
     pub record: Option<RecordPlan>,
     /// Links, in order of name.
     pub links: Vec<LinkPlan>,
+    /// The constellation, if there is one.
+    pub network: Option<Arc<NetworkPlan>>,
     /// Flows, in the order of the scenario, each repeated `count` times, or once for each connection of
     /// a source of short flows.
     pub flows: Vec<FlowPlan>,
@@ -124,6 +127,11 @@ impl Plan {
             let forward = DirectionId::forward(i);
             [(forward, &link.forward), (forward.opposite(), &link.reverse)]
         })
+    }
+
+    /// All ports of the constellation, in the order of their numbers.
+    pub(crate) fn ports(&self) -> impl Iterator<Item = (&NetworkPlan, Port)> {
+        self.network.iter().flat_map(|of| of.ports.iter().map(|port| (&**of, *port)))
     }
 
     /// The name of a direction: "sat/forward".
@@ -219,6 +227,9 @@ pub struct FlowPlan {
     pub table: u32,
     /// The source that opens it, if a source of several connections does.
     pub opened_by: Option<Arc<Opener>>,
+    /// The stations of the constellation between which it runs, by number: its sender's, its receiver's. `path`
+    /// and `ack_path` are then empty. `None` for a flow over links.
+    pub stations: Option<[u32; 2]>,
     /// The directions that data crosses, in order.
     pub path: Arc<[DirectionId]>,
     /// The directions that acknowledgements cross, in order.
@@ -328,6 +339,7 @@ impl FlowPlan {
             name: name.to_owned(),
             table: 0,
             opened_by: None,
+            stations: None,
             path: Arc::new([DirectionId(0)]),
             ack_path: Arc::new([DirectionId(1)]),
             start: Time(0),

@@ -21,6 +21,8 @@ const GATEWAY: &str = "gateway";
 #[derive(Clone)]
 pub(super) struct FlowPart {
     pub(super) part: ConnectionPart,
+    /// Does its data take the way of the flow's acknowledgements?
+    pub(super) turned: bool,
     pub(super) path: Arc<[DirectionId]>,
     pub(super) ack_path: Arc<[DirectionId]>,
     pub(super) source: Arc<Source>,
@@ -38,6 +40,7 @@ pub(super) fn parts(
     let cc = key.with("cc");
     let part = |part, path: &PathPlan, source| FlowPart {
         part,
+        turned: false,
         path: path.there.as_slice().into(),
         ack_path: path.back.as_slice().into(),
         source: Arc::new(source),

@@ -145,6 +145,7 @@ pub(super) fn spread(
         }
         parts.push(FlowPart {
             part: ConnectionPart::default(),
+            turned: false,
             path: branch.there.as_slice().into(),
             ack_path: branch.back.as_slice().into(),
             source: Arc::new(source),

@@ -24,6 +24,11 @@ pub(super) fn is_datagrams(flow: &Flow) -> bool {
     flow.traffic.as_ref().is_some_and(Traffic::is_datagrams)
 }
 
+/// Does nothing come back from the receiver of the flow?
+pub(super) fn is_one_way(flow: &Flow) -> bool {
+    flow.traffic.as_ref().is_some_and(Traffic::is_one_way)
+}
+
 /// What becomes of a window that the senders of a flow have not used, where `asked` is what the flow and its
 /// profile say.
 ///

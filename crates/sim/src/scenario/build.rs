@@ -7,6 +7,7 @@ use serde_path_to_error::Segment;
 
 use crate::keys::error::{Error, Key, Origin};
 use crate::scenario::document::{Scenario, Timeline};
+use crate::scenario::network::Pairs;
 
 /// The scenario of a tree that the schema allows.
 pub(super) fn build(tree: Value, origin: &Origin, directory: Option<&Path>) -> Result<Scenario, Error> {
@@ -34,6 +35,17 @@ impl Scenario {
             .filter_map(|flow| flow.traffic.as_mut())
             .flat_map(crate::scenario::Traffic::files_mut)
         {
+            *file = directory.join(&*file).display().to_string();
+        }
+        let pairs = self.flow.iter_mut().filter_map(|flow| match &mut flow.pairs {
+            Some(Pairs::File(of)) => Some(&mut of.file),
+            _ => None,
+        });
+        let network = self.network.iter_mut().flat_map(|network| {
+            let lists = network.stations.iter_mut().filter(|station| station.ends_with(".csv"));
+            network.tle.iter_mut().chain(&mut network.hypatia).chain(lists)
+        });
+        for file in pairs.chain(network) {
             *file = directory.join(&*file).display().to_string();
         }
         for link in self.link.values_mut() {

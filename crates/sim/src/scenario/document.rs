@@ -18,6 +18,7 @@ use crate::scenario::link_layer::{AckThinning, Arq};
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, Timeline, TimelineTable, Varying, Waiting,
 };
+use crate::scenario::network::NetworkKeys;
 pub use crate::workload::Traffic;
 
 keys! {
@@ -36,9 +37,11 @@ keys! {
         /// Ground stations besides the built-in ones, by name; they take precedence.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub station: BTreeMap<String, Station>,
+        /// A constellation.
+        pub network?: NetworkKeys,
         /// Links, by name. A name has no "/".
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         #[schemars(extend("propertyNames" = { "pattern": "^[^/]+$" }))]
-        #[schemars(extend("x-hint" = "write a table [link.NAME] with e.g. rate = \"1 Mbit/s\", delay = \"9 ms\""))]
         pub link: BTreeMap<String, Link>,
         /// Flows.
         #[schemars(extend("x-hint" = "write a table [[flow]] with e.g. cc = \"reno\" and path = [\"sat\"]"))]

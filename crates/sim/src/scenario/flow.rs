@@ -10,6 +10,7 @@ use crate::keys::order::in_order;
 use crate::keys::table::keys;
 use crate::keys::units::{BitRate, Duration, Size, WindowSize};
 use crate::scenario::controller::Cc;
+use crate::scenario::network::Pairs;
 use crate::workload::Traffic;
 
 /// The key of an option of this type.
@@ -60,8 +61,17 @@ bentpipe_tcp::option_table! {
             pub cc?: Cc,
             /// What the data crosses, in order: the name of a link for its forward direction, "NAME/reverse"
             /// for the other one. Acknowledgements return over the opposite directions.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
             #[schemars(extend("examples" = [["sat"]]))]
             pub path: Vec<String>,
+            /// In place of a path, the station of the constellation at which the sender is, by its name.
+            pub from?: String,
+            /// The station at which the receiver is.
+            pub to?: String,
+            /// In place of `from` and `to`, many pairs of stations, each with such a flow: "permutation", "all",
+            /// a number drawn by inhabitants, or a file.
+            #[schemars(extend("examples" = ["permutation", { "gravity": 1_000 }, { "file": "pairs.csv" }]))]
+            pub pairs?: Pairs,
             /// What the acknowledgements cross, in order and named as in `path`, where they do
             /// not return over the opposite directions: a satellite's one transmitter sends data
             /// and acknowledgements alike.

@@ -214,7 +214,11 @@ pub(crate) fn set(
     let mut value = override_value(text, &parts, origin.file.as_deref())?;
     match (&mut value, parts.last(), directory) {
         (Value::String(word), Some(&"relay"), _) if word == "none" => value = Value::Null,
-        (Value::String(file), Some(&("timeline" | "file" | "opportunities")), Some(directory)) => {
+        (
+            Value::String(file),
+            Some(&("timeline" | "file" | "opportunities" | "tle" | "hypatia")),
+            Some(directory),
+        ) => {
             from_here(file, directory).map_err(wrong)?;
         }
         _ => {}

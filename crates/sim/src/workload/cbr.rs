@@ -48,7 +48,7 @@ impl TrafficKeys for Cbr {
             return Err(context.error("on", "must be longer than zero; write e.g. \"30 s\""));
         }
         let packet = context.packet_size(self.packet.unwrap_or(PACKET), "packet")?;
-        CbrPlan { packet, pace: Pace::Rate(rate_bps), on, off, transfer: None }
+        CbrPlan { packet, pace: Pace::Rate(rate_bps), on, off, transfer: None, is_echoed: false }
             .checked("on", context)
             .map(TrafficPlan::Datagrams)
     }

@@ -21,6 +21,8 @@ pub struct CbrPlan {
     pub off: Lengths,
     /// Payload bytes of each packet, if each is a transfer whose time the report gives. `None` if none is.
     pub transfer: Option<u32>,
+    /// Does the receiver send each packet back? A transfer is then complete when its echo arrives.
+    pub is_echoed: bool,
 }
 
 /// How often a source sends a packet.

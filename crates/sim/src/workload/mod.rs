@@ -15,6 +15,7 @@ mod datagrams;
 pub(crate) mod kind;
 pub mod laws;
 mod on_off;
+mod ping;
 pub(crate) mod player;
 mod requests;
 mod short_flows;
@@ -96,6 +97,7 @@ traffic! {
     "bulk" is bulk: Bulk;
     "cbr" is cbr: Cbr;
     "voice" is voice: Voice;
+    "ping" is ping: Ping;
     "short-flows" is short_flows: ShortFlows;
     "on-off" is on_off: OnOff;
     "requests" is requests: Requests;
@@ -107,6 +109,11 @@ impl Traffic {
     /// Does it do without TCP?
     pub(crate) fn is_datagrams(&self) -> bool {
         self.carriage() == Carriage::Datagrams
+    }
+
+    /// Does nothing come back?
+    pub(crate) fn is_one_way(&self) -> bool {
+        self.is_datagrams() && !matches!(self, Traffic::Ping(_))
     }
 
     /// The names of the files with the sizes of its transfers, to be changed.

@@ -52,7 +52,7 @@ impl TrafficKeys for Voice {
         let lengths = |mean| Lengths::ExponentialLengths(ExponentialLengths { mean });
         let (on, off) = (lengths(self.spurt), lengths(self.silence));
         let pace = Pace::Interval(self.interval.0);
-        CbrPlan { packet, pace, on, off, transfer: Some(payload) }
+        CbrPlan { packet, pace, on, off, transfer: Some(payload), is_echoed: false }
             .checked("spurt", context)
             .map(TrafficPlan::Datagrams)
     }

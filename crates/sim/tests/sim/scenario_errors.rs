@@ -253,8 +253,8 @@ fn priorities_and_random_delays_of_acknowledgements() {
 fn missing_link_table() {
     let message =
         load("duration = \"1 s\"\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n").unwrap_err().to_string();
-    assert!(message.starts_with("my.toml: link: is missing; "), "{message}");
-    assert!(message.contains("[link.NAME]"), "{message}");
+    assert!(message.starts_with("my.toml: link: there is no link; "), "{message}");
+    assert!(message.contains("[link.sat]"), "{message}");
     let message = load("duration = \"1 s\"\nflow = []\n[link]\n").unwrap_err().to_string();
     assert!(message.starts_with("my.toml:3: link: there is no link"), "{message}");
 }

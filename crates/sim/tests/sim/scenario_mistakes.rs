@@ -68,8 +68,8 @@ fn a_first_try_is_told_all_at_once() {
 }
 
 #[test]
-fn a_scenario_without_anything_lacks_three_keys() {
-    expect("", &[(": duration", "is missing"), (": link", "is missing"), (": flow", "is missing")]);
+fn a_scenario_without_anything_lacks_two_keys() {
+    expect("", &[(": duration", "is missing"), (": flow", "is missing")]);
 }
 
 #[test]

@@ -381,6 +381,7 @@ fn constant_bit_rate() {
         on: Lengths::Fixed(on),
         off: Lengths::Fixed(off),
         transfer: None,
+        is_echoed: false,
     };
     let cbr = one("traffic = { kind = \"cbr\", rate = \"1 Mbit/s\", on = \"30 s\", off = \"10 s\" }\n");
     assert_eq!(*cbr.flows[0].source, Source::Cbr(plan(1000, Span(30_000_000_000), Span(10_000_000_000))));
@@ -425,7 +426,7 @@ fn the_schema_describes_the_format() {
     assert_eq!(schema["$defs"]["Flow"]["additionalProperties"], false);
     let required: Vec<&str> =
         schema["required"].as_array().unwrap().iter().filter_map(|r| r.as_str()).collect();
-    assert_eq!(required, ["duration", "link", "flow"]);
+    assert_eq!(required, ["duration", "flow"]);
     let kinds = schema["$defs"]["Loss"]["oneOf"].as_array().unwrap();
     let kinds: Vec<&str> = kinds.iter().filter_map(|k| k["properties"]["kind"]["const"].as_str()).collect();
     assert_eq!(kinds, ["packet-error", "bit-error", "gilbert-elliott", "bernoulli-burst", "outage", "trace"]);

@@ -154,7 +154,7 @@ fn entrances(
             }
         };
         follow(flow.data_route, true, holds(back));
-        if matches!(flow.kind, Kind::Tcp(_)) {
+        if flow.is_answered() {
             follow(flow.ack_route, there.role != Role::Delivers, holds(there));
         }
     }

@@ -24,13 +24,17 @@ pub(in crate::engine) struct Eligibility {
     pub(super) unseen: bool,
 }
 
-/// The short cuts for which `plan` is eligible; `None` if it needs the reference loop.
+/// The short cuts for which `plan` is eligible; `None` if it needs the reference loop, or crosses a constellation,
+/// which has a fast path of its own (`engine/routed.rs`).
 ///
 /// A plan needs the reference loop if a packet may cross a direction in no time. An event may then cause
 /// another event of the same instant with a lower number, which comes too late for its order. The fast path
 /// would swap packets that two directions bring to a third. With a trace of segments, a plan also needs it if
 /// two packets may leave a direction at one instant: a loss known ahead of time waits for its row.
 pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<Eligibility> {
+    if plan.network.is_some() {
+        return None;
+    }
     let routes = |f: usize| [&plan.flows[f].path, &plan.flows[f].ack_path].map(|path| ids(path));
     let sizes = sizes(&network.directions, &network.flows, routes);
     let all = |holds: fn(&Promises) -> bool| {

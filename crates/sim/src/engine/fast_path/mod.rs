@@ -17,7 +17,6 @@
 mod batches;
 mod delay_line;
 mod eligibility;
-mod event_queue;
 mod host_batches;
 mod partitions;
 mod routes;
@@ -27,6 +26,7 @@ use bentpipe_cc::{Span, Time};
 
 use crate::engine::access_delays::{AccessDelays, OF_FLOW, Routes};
 use crate::engine::error::RunError;
+use crate::engine::event_queue::{EventQueue, Seated};
 use crate::engine::hosts::{EventLoop, Hosts, Timer};
 use crate::engine::network::{EVENTS_PER_LOOK, Network, Watch};
 use crate::link::direction::{Direction, Fate, Push, Transit};
@@ -37,7 +37,6 @@ use batches::Doors;
 use delay_line::DelayLine;
 use eligibility::Eligibility;
 pub(super) use eligibility::eligibility;
-use event_queue::{EventQueue, Seated};
 use partitions::Partitions;
 use routes::{END, Hop, Role, Ways};
 
@@ -455,7 +454,7 @@ impl EventLoop for FastPath {
             self.tick = at;
             return;
         }
-        let (partition, number) = (self.partition(timer), self.number(timer));
+        let (partition, number) = (self.partition(timer), timer.number(self.network.flows.len()));
         self.events.push(partition, at, number);
     }
 }

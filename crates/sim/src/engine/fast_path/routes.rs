@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 pub(super) use crate::engine::access_delays::END;
-use crate::host::flow::{FlowState, Kind};
+use crate::host::flow::FlowState;
 use crate::resolve::plan::{EndHosts, FlowPlan};
 
 /// A hop that begins no delay line.
@@ -86,7 +86,7 @@ pub(super) struct Ways {
 impl Ways {
     /// The first hops of `flow`, whose plan is `plan`.
     pub(super) fn new(flow: &FlowState, plan: &FlowPlan, prompt: bool) -> Self {
-        let acks = matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route);
+        let acks = flow.is_answered().then_some(flow.ack_route);
         Self { data: flow.data_route, acks, prompt, hosts: plan.ties.as_ref().map(|ties| ties.hosts) }
     }
 }

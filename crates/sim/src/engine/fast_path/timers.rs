@@ -6,29 +6,6 @@ use super::FastPath;
 use crate::engine::hosts::{Hosts, Timer};
 
 impl FastPath {
-    /// The number of a timer. Timers of one instant expire in the order of these numbers.
-    pub(super) fn number(&self, timer: Timer) -> u64 {
-        let flows = self.network.flows.len();
-        (match timer {
-            Timer::Sender(f) => f,
-            Timer::Receiver(f) => flows + f,
-            Timer::Stop(f) => 2 * flows + f,
-            Timer::Hint(f) => 3 * flows + f,
-            Timer::Tick => 4 * flows,
-        }) as u64
-    }
-
-    fn timer(&self, number: u64) -> Timer {
-        let (flows, f) = (self.network.flows.len(), number as usize);
-        match f.checked_div(flows) {
-            Some(0) => Timer::Sender(f),
-            Some(1) => Timer::Receiver(f - flows),
-            Some(2) => Timer::Stop(f - 2 * flows),
-            Some(3) => Timer::Hint(f - 3 * flows),
-            _ => Timer::Tick,
-        }
-    }
-
     /// The partition in which a timer expires. The stop and the hints of a flow are in its sender's
     /// partition.
     #[inline]
@@ -74,6 +51,7 @@ impl FastPath {
         if let Some(tap) = &mut self.network.tap {
             tap.expires();
         }
-        self.on_timer(self.timer(number));
+        let flows = self.network.flows.len();
+        self.on_timer(Timer::of_number(number, flows));
     }
 }

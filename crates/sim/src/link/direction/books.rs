@@ -75,6 +75,12 @@ impl Direction {
         if end.0 == 0 { 0.0 } else { self.stages.transmitter.utilisation(end.0) }
     }
 
+    /// For how long the transmitter has sent by `now`, which is not before the last call.
+    pub(crate) fn busy(&self, now: Time) -> Span {
+        let (busy, free_at) = (self.stages.transmitter.busy, self.stages.transmitter.free_at);
+        Span(busy.saturating_sub(free_at.saturating_sub(now.0)))
+    }
+
     /// How much of the time until `end` the link is up.
     pub(crate) fn up(&self, end: Time) -> Span {
         Span(self.stages.transmitter.up(end.0))

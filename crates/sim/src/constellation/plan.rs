@@ -1,0 +1,92 @@
+//! The ports of a constellation.
+
+use std::sync::Arc;
+
+use crate::constellation::source::Constellation;
+use crate::resolve::plan::DirectionPlan;
+
+/// A constellation prepared for a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkPlan {
+    /// Its nodes over time.
+    pub constellation: Arc<Constellation>,
+    /// The port of a laser.
+    pub laser: DirectionPlan,
+    /// The port of a station.
+    pub up: DirectionPlan,
+    /// The port of a satellite for its ground links.
+    pub down: DirectionPlan,
+    /// All ports, by node: the lasers of a satellite in the order of the nodes at their other ends, then its port to
+    /// the ground; the one port of a station.
+    pub ports: Arc<[Port]>,
+    /// The first port of each node, and the number of all.
+    pub(super) first: Arc<[u32]>,
+}
+
+/// A queue and a transmitter at a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Where it is.
+    pub node: u32,
+    /// The satellite at the other end of a laser; `None` for the port of all ground links of the node.
+    pub to: Option<u32>,
+}
+
+impl NetworkPlan {
+    /// The ports of this constellation, with their plans.
+    pub(crate) fn new(constellation: Arc<Constellation>, [laser, up, down]: [DirectionPlan; 3]) -> Self {
+        let (satellites, nodes) = (constellation.satellites, constellation.nodes());
+        let mut lasers: Vec<(u32, u32)> =
+            constellation.lasers.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
+        lasers.sort_unstable();
+        lasers.dedup();
+        let mut lasers = lasers.into_iter().peekable();
+        let (mut first, mut ports) = (Vec::with_capacity(nodes as usize + 1), Vec::new());
+        for node in 0..nodes {
+            first.push(ports.len() as u32);
+            while node < satellites
+                && let Some((_, to)) = lasers.next_if(|(from, _)| *from == node)
+            {
+                ports.push(Port { node, to: Some(to) });
+            }
+            ports.push(Port { node, to: None });
+        }
+        first.push(ports.len() as u32);
+        Self { constellation, laser, up, down, ports: ports.into(), first: first.into() }
+    }
+
+    /// What a port is like.
+    pub(crate) fn of(&self, port: Port) -> &DirectionPlan {
+        match port.to {
+            Some(_) => &self.laser,
+            None if port.node < self.constellation.satellites => &self.down,
+            None => &self.up,
+        }
+    }
+
+    /// The name of a port, for random streams and messages: "network/12>13", "network/12>ground",
+    /// "network/Tokyo>ground".
+    pub(crate) fn name_of(&self, port: Port) -> String {
+        let to = port.to.map_or_else(|| "ground".to_owned(), |to| to.to_string());
+        format!("network/{}>{to}", self.node_name(port.node))
+    }
+
+    /// The name of a node: the number of a satellite, the name of a station.
+    pub(crate) fn node_name(&self, node: u32) -> String {
+        let Constellation { satellites, stations, .. } = &*self.constellation;
+        match node.checked_sub(*satellites) {
+            Some(station) => stations[station as usize].clone(),
+            None => node.to_string(),
+        }
+    }
+
+    /// The number of the port at `node` to a neighbour; `None` if it has none to there.
+    pub(crate) fn port_to(&self, node: u32, next: u32) -> Option<u32> {
+        let satellites = self.constellation.satellites;
+        let (begin, end) = (self.first[node as usize], self.first[node as usize + 1]);
+        if node >= satellites || next >= satellites {
+            return (node != next && (node < satellites || next < satellites)).then_some(end - 1);
+        }
+        (begin..end).find(|&port| self.ports[port as usize].to == Some(next))
+    }
+}

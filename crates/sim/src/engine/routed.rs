@@ -1,0 +1,229 @@
+//! The fast path of constellations: the same result as the reference loop, with one event a hop.
+//!
+//! A port whose queue decides on arrival knows at once when it will have sent a packet. So the packet takes to the
+//! air when it enters the port, and the end of its transmission is no event (`Direction::transit`). A port whose
+//! queue decides at departure has an event for each packet, as in the reference loop, and so have the links of flows
+//! that do not cross the constellation. Nothing is handed on further: the next hop of a packet is that of the
+//! instant at which it arrives at a node.
+
+use bentpipe_cc::Time;
+
+use crate::constellation::ROUTED;
+use crate::engine::access_delays::{AccessDelays, END, Routes, air_entity};
+use crate::engine::error::RunError;
+use crate::engine::event_queue::{EventQueue, Seated};
+use crate::engine::hosts::{EventLoop, Hosts, Timer};
+use crate::engine::network::{EVENTS_PER_LOOK, Network, Watch};
+use crate::link::direction::{Direction, Fate, Push, Transit};
+use crate::link::packet::Packet;
+use crate::resolve::plan::Plan;
+
+/// A run in progress.
+#[derive(Debug)]
+pub(super) struct Routed {
+    network: Network,
+    events: EventQueue,
+    /// The directions of the routes over links, one route after the other.
+    route: Vec<u32>,
+}
+
+impl Routed {
+    /// The run of `plan` before anything has happened.
+    pub(super) fn new(plan: &Plan, mut network: Network) -> Self {
+        let Routes { entities, directions: route } = AccessDelays::add(plan, &mut network);
+        let ports = 2 * plan.links.len()..2 * plan.links.len() + plan.ports().count();
+        let is_event =
+            |i: usize, direction: &Direction| !ports.contains(&i) || direction.decides_at_departure();
+        let seated = entities.iter().zip(&network.directions).enumerate();
+        let seated = seated.map(|(i, (&entity, direction))| Seated {
+            entity,
+            holds: is_event(i, direction),
+            partition: 0,
+        });
+        let airs = (0..network.airs.len()).map(|air| Seated {
+            entity: air_entity(plan, air),
+            holds: true,
+            partition: 0,
+        });
+        let events = EventQueue::new(1, &seated.chain(airs).collect::<Vec<_>>());
+        let mut run = Self { network, events, route };
+        run.begin();
+        run
+    }
+
+    /// Processes all events until the end.
+    ///
+    /// # Errors
+    /// The run was stopped, or exceeds a bound.
+    pub(super) fn run(mut self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
+        self.advance(self.network.end, watch)?;
+        Ok(self.network)
+    }
+
+    /// The instant of the next event; [`Time::MAX`] if there is none.
+    pub(super) fn next(&self) -> Time {
+        self.events.earliest()
+    }
+
+    /// Processes all events up to `until`, and those of that instant. Returns false if the run must end
+    /// because it keeps too much.
+    ///
+    /// # Errors
+    /// As for [`Routed::run`].
+    pub(super) fn advance(&mut self, until: Time, watch: &mut Watch<'_>) -> Result<bool, RunError> {
+        let mut until_look = EVENTS_PER_LOOK;
+        loop {
+            let ((arrival, direction), timer) = (self.events.arrival(), self.events.timer());
+            let now = arrival.min(timer);
+            if now > until {
+                return Ok(true);
+            }
+            self.network.now = now;
+            if let Some(forwarding) = &mut self.network.forwarding {
+                forwarding.go_to(now);
+            }
+            if timer < arrival {
+                if let Some(number) = self.events.pop() {
+                    self.on_timer(Timer::of_number(number, self.network.flows.len()));
+                }
+            } else {
+                self.on_arrival(direction);
+            }
+            until_look -= 1;
+            if until_look == 0 {
+                until_look = EVENTS_PER_LOOK;
+                if !self.network.look(now.secs() / self.network.end.secs(), watch)? {
+                    return Ok(false);
+                }
+            }
+        }
+    }
+
+    /// The state of the run.
+    pub(super) fn into_network(self) -> Network {
+        self.network
+    }
+
+    /// A packet leaves direction `i`. The airs are numbered behind all directions.
+    fn on_arrival(&mut self, i: usize) {
+        if let Some(air) = i.checked_sub(self.network.directions.len()) {
+            return self.on_landing(air, i);
+        }
+        let direction = &mut self.network.directions[i];
+        let out = direction.pop(self.network.now);
+        let next = direction.next();
+        self.events.expect_here(i, next);
+        let Some((mut packet, fate)) = out else { return };
+        if fate != Fate::Delivered {
+            return self.network.carried.free(packet.handle);
+        }
+        if packet.hop & ROUTED != 0 {
+            return self.leave_port(i, &packet);
+        }
+        packet.hop += 1;
+        match self.route[packet.hop as usize] {
+            END => self.on_packet(&mut packet),
+            next => self.push(next as usize, &packet),
+        }
+    }
+
+    /// A packet arrives at a node; `i` is the number of this air among all directions.
+    #[inline(always)]
+    fn on_landing(&mut self, air: usize, i: usize) {
+        let Network { airs, forwarding, .. } = &mut self.network;
+        let air = &mut airs[air];
+        let out = air.pop();
+        self.events.expect_here(i, air.next());
+        let (Some(mut packet), Some(forwarding)) = (out, forwarding) else { return };
+        if forwarding.is_there(&packet) { self.on_packet(&mut packet) } else { self.route(&mut packet) }
+    }
+
+    /// A packet has been sent by the port of direction `i`, which decides at departure.
+    fn leave_port(&mut self, i: usize, packet: &Packet) {
+        let Network { forwarding, now, .. } = &mut self.network;
+        let Some(forwarding) = forwarding else { return };
+        let port = forwarding.port(i);
+        let at = forwarding.land(port, packet, *now);
+        self.fly(port, at, packet);
+    }
+
+    /// A packet at a node enters the port to its next hop.
+    #[inline]
+    fn route(&mut self, packet: &mut Packet) {
+        let Network { forwarding, directions, now, end, .. } = &mut self.network;
+        let Some(forwarding) = forwarding else { return };
+        let Some(port) = forwarding.enter(&mut packet.hop) else { return self.network.turn_away(packet) };
+        let i = forwarding.direction(port);
+        let direction = &mut directions[i];
+        if direction.decides_at_departure() {
+            return self.push(i, packet);
+        }
+        let Transit::Arrives(sent) = direction.transit(*now, packet) else { return self.drop(packet) };
+        if sent > *end {
+            return self.beyond(i, packet);
+        }
+        direction.counts.delivered += 1;
+        let at = forwarding.land(port, packet, sent);
+        self.fly(port, at, packet);
+    }
+
+    /// A packet is lost at a direction. Frees its SACK blocks.
+    fn drop(&mut self, packet: &Packet) {
+        self.network.lose(self.network.now, None, packet);
+        self.network.carried.free(packet.handle);
+    }
+
+    /// A packet takes to the air, and arrives at `at`.
+    #[inline(always)]
+    fn fly(&mut self, air: usize, at: Time, packet: &Packet) {
+        let Network { directions, airs, .. } = &mut self.network;
+        if airs[air].fly(at, packet) {
+            self.events.expect_here(directions.len() + air, Some(at));
+        }
+    }
+
+    /// A packet will have been sent by port `i` only when the run is over.
+    #[cold]
+    fn beyond(&mut self, i: usize, packet: &Packet) {
+        self.network.directions[i].counts.beyond += 1;
+        if let Some(missing) = self.network.flows[packet.flow as usize].missing(packet) {
+            missing.beyond += 1;
+        }
+    }
+
+    /// Offers a packet to a direction that has an event for each of its packets.
+    fn push(&mut self, i: usize, packet: &Packet) {
+        let now = self.network.now;
+        let class = self.network.class(i, packet);
+        let direction = &mut self.network.directions[i];
+        let pushed = direction.push(now, *packet, class);
+        let next = direction.next();
+        self.events.expect_here(i, next);
+        match pushed {
+            Push::Taken => {}
+            Push::Lost => self.network.lose(now, None, packet),
+            Push::Dropped(_) => self.drop(packet),
+        }
+        self.network.lose_doomed(i, now, None);
+    }
+}
+
+impl EventLoop for Routed {
+    #[inline(always)]
+    fn network(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
+    #[inline]
+    fn depart(&mut self, packet: &mut Packet) {
+        if packet.hop & ROUTED != 0 {
+            return self.route(packet);
+        }
+        self.push(self.route[packet.hop as usize] as usize, packet);
+    }
+
+    #[inline(always)]
+    fn schedule(&mut self, at: Time, timer: Timer) {
+        self.events.push(0, at, timer.number(self.network.flows.len()));
+    }
+}

@@ -1,0 +1,105 @@
+//! The keys of a constellation and of the pairs of stations between which flows run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::keys::table::keys;
+use crate::keys::units::{BitRate, Duration};
+use crate::loss::Loss;
+use crate::queue::Queue;
+
+keys! {
+    /// A constellation: satellites and ground stations, each with queues. Flows run from station to station over
+    /// tables of next hops that follow the satellites.
+    pub struct NetworkKeys {
+        /// The satellites: the name of a shell (`bentpipe orbit shells`).
+        #[schemars(extend("examples" = ["hypatia-kuiper-k1"]))]
+        pub shell?: String,
+        /// The satellites: a file of TLEs or OMMs.
+        pub tle?: String,
+        /// A folder of Hypatia: its satellites, lasers, stations, and its forwarding state if it has one.
+        pub hypatia?: String,
+        /// The ground stations: names of cities and of own stations ([station.NAME]), coordinates, files of name,
+        /// lat, lon, alt. Default: the hundred cities of Hypatia, or those of its folder.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(extend("examples" = [["Tokyo", "Paris", "Lagos"]]))]
+        pub stations: Vec<String>,
+        /// UTC at the start. Default: that of the shell, or of the newest TLE.
+        pub epoch?: String,
+        /// Time between two tables of next hops. Default "1 s", or that of Hypatia's state.
+        pub update?: Duration,
+        /// Which satellites a station reaches: those above its least elevation, or those within a length, as in
+        /// Hypatia. Default "elevation", with Hypatia's folder "length".
+        pub reach?: Reach,
+        /// Least elevation in degrees. Default: that of the shell.
+        #[schemars(range(min = 0.0, max = 90.0))]
+        pub min_elevation?: f64,
+        /// The lasers: each has a port at both ends.
+        pub isl: PortKeys,
+        /// The ground links: each station has one port, and each satellite has one for all stations.
+        pub gsl: PortKeys,
+        /// What differs in the ports of the satellites to the ground.
+        pub down?: PortKeys,
+    }
+
+    /// A port: a queue and a transmitter.
+    pub struct PortKeys {
+        /// Bits per second on the wire.
+        pub rate: BitRate,
+        /// Queue in front of the transmitter. Default: drop-tail with a limit of 100 packets.
+        pub queue?: Queue,
+        /// Loss behind the transmitter: a list; a packet is lost if any of them says so.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub loss: Vec<Loss>,
+    }
+}
+
+/// The rule that says which satellites a station reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reach {
+    /// Those above its least elevation.
+    Elevation,
+    /// Those within the length of a link at the least elevation over a flat Earth (Hypatia).
+    Length,
+}
+
+/// The pairs of stations of a flow that stands for many.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum Pairs {
+    /// By a rule.
+    Rule(PairRule),
+    /// Drawn by inhabitants.
+    Gravity(Gravity),
+    /// From a file.
+    File(PairFile),
+}
+
+/// A rule that gives pairs of stations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PairRule {
+    /// Each station sends to one other, and receives from one other: a permutation drawn for each seed.
+    Permutation,
+    /// Each station sends to each other.
+    All,
+}
+
+keys! {
+    /// Pairs of stations drawn with a probability proportional to the product of their inhabitants (the gravity
+    /// model; Zipf, American Sociological Review 11, 1946).
+    pub struct Gravity {
+        /// How many pairs are drawn, with repeats.
+        #[schemars(range(min = 1, max = 100_000))]
+        pub gravity: u64,
+    }
+
+    /// Pairs of stations from a file.
+    pub struct PairFile {
+        /// A CSV file with the columns from and to, names or numbers of stations, and if need be start_s and
+        /// bytes.
+        pub file: String,
+    }
+}

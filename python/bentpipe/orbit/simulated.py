@@ -1,0 +1,110 @@
+"""Constellations for the simulator: the table `network` of a scenario, as nodes, positions and next hops.
+
+The simulator does not depend on orbits. It asks for a constellation by the keys of a scenario, and
+`crates/py` passes the request here.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.sweeps.execution import cores
+from bentpipe.orbit import hypatia
+from bentpipe.orbit.ground import Point
+from bentpipe.orbit.networks import Network, cities, network, stations
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+
+_PLACE = ("lat", "lon")
+
+
+def constellation(request: str) -> dict[str, Any]:
+    """The constellation of a request.
+
+    Args:
+        request: JSON with the keys `network` (the table of a scenario), `station` (its own stations by name), and
+            `duration_s`.
+
+    Returns:
+        satellites (their number), stations (names), inhabitants (of their cities; empty if unknown), lasers (pairs of
+        satellites), first_ns, spacing_ns and xyz_km (positions: knots x nodes in rows of three), at_ns, node,
+        destination, next (changes of the next hops; -1 for none), warnings.
+
+    Raises:
+        ScenarioError: a key is wrong.
+        OSError: a file cannot be read.
+    """
+    asked = json.loads(request)
+    keys = asked["network"]
+    # Positions are needed until after the end.
+    duration_s = asked["duration_s"]
+    if keys.get("hypatia") is not None:
+        made, tables = _of_folder(Path(keys["hypatia"]), keys, duration_s)
+    else:
+        made = network(
+            _stations(keys, asked["station"]), shell=keys.get("shell"), tle=keys.get("tle"),
+            **_options(keys, duration_s),
+        )  # fmt: skip
+        tables = made.tables
+    return _columns(made, tables)
+
+
+def _options(keys: dict[str, Any], duration_s: float) -> dict[str, Any]:
+    """What `network` takes besides satellites and stations."""
+    return {
+        "duration": f"{duration_s} s",
+        "step": keys.get("update") or "1 s",
+        "epoch": keys.get("epoch"),
+        "min_elevation": keys.get("min_elevation"),
+        "reach": keys.get("reach") or "elevation",
+        "threads": cores(),
+        "knots": True,
+    }
+
+
+def _stations(keys: dict[str, Any], own: dict[str, Any]) -> list[str | Point]:
+    names = keys.get("stations") or [*cities()]
+    return [
+        Point(name, *(own[name][key] for key in _PLACE)) if isinstance(name, str) and name in own else name
+        for name in names
+    ]
+
+
+def _of_folder(folder: Path, keys: dict[str, Any], duration_s: float) -> tuple[Network, pl.DataFrame]:
+    """The constellation of a folder of Hypatia, with its own forwarding state if that covers the run."""
+    read = hypatia.read(folder)
+    options = _options(keys, duration_s)
+    del options["reach"]  # which is "length"
+    if read.tables is None:
+        made = hypatia.network_of(read, **options)
+        return made, made.tables
+    # The folder has the tables: one of our own is enough.
+    made = hypatia.network_of(read, **options | {"step": f"{duration_s} s"})
+    return made, read.tables
+
+
+def _columns(made: Network, tables: pl.DataFrame) -> dict[str, Any]:
+    import numpy as np
+    import polars as pl
+
+    at: np.ndarray = np.rint(tables["t_s"].to_numpy() * 1e9)
+    following = tables["next"].cast(pl.Int64).fill_null(-1)
+    assert made.knots is not None
+    return {
+        "satellites": len(made.satellites),
+        "stations": [point.name for point in made.stations],
+        "inhabitants": [],
+        "lasers": made.lasers,
+        "first_ns": made.knots.first_ns,
+        "spacing_ns": made.knots.spacing_ns,
+        "xyz_km": made.knots.xyz_km,
+        "at_ns": at.astype(np.uint64),
+        "node": tables["node"].to_numpy(),
+        "destination": tables["destination"].to_numpy(),
+        "next": following.to_numpy(),
+        "warnings": made.info["warnings"],
+    }
