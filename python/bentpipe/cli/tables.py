@@ -29,6 +29,8 @@ _MANY_ROWS = 12
 """... where there are more rows than these."""
 MOST_FLOWS = 40
 """Rows of flows and of links that `run` shows; beyond that a reader looks for the sum."""
+MOST_PORTS = 15
+"""Rows of the ports of a constellation that it shows, the busiest first."""
 _WORDS = {"recovery": "recov", "timeout": "RTO"}
 """Limits with other names in a narrow column."""
 Column = tuple[str, Callable[[Any], str]]
@@ -103,17 +105,20 @@ def show_run(result: Result) -> None:
         )
     _show_together(data["flows"])
     _show_transfers(rows[:MOST_FLOWS], result.scenario)
-    links = [row | {"varies": _varies(result, row)} for row in data["links"][:MOST_FLOWS]]
+    busiest = sorted(data["links"], key=lambda row: -row["utilisation"])
+    shown = busiest if "network_flows" in data else data["links"]
+    most = MOST_PORTS if "network_flows" in data else MOST_FLOWS
+    links = [row | {"varies": _varies(result, row)} for row in shown[:most]]
     columns = _LINKS.copy()
     if any(_down(row, data["simulated_s"]) for row in links):
         columns.insert(3, ("up\ns", lambda of: _up(of, data["simulated_s"])))
     terminal.show_rows("", columns, links)
-    terminal.rest(MOST_FLOWS, len(data["links"]), "rows of links")
+    terminal.rest(most, len(data["links"]), "ports" if "network_flows" in data else "rows of links")
 
 
 def _varies(result: Result, row: dict[str, Any]) -> bool:
     """Whether the rate of a direction of a link changes during the run, by its keys or by its time line."""
-    keys = result.scenario["link"].get(row["name"], {})
+    keys = result.scenario.get("link", {}).get(row["name"], {})
     own = (keys.get("reverse") or {}).get("rate") if row["direction"] == "reverse" else None
     line = keys.get("timeline")
     if own is not None or line is None:

@@ -64,11 +64,10 @@ impl NetworkPlan {
         }
     }
 
-    /// The name of a port, for random streams and messages: "network/12>13", "network/12>ground",
-    /// "network/Tokyo>ground".
+    /// The name of a port: "12>13", "12>ground", "Tokyo>ground".
     pub(crate) fn name_of(&self, port: Port) -> String {
         let to = port.to.map_or_else(|| "ground".to_owned(), |to| to.to_string());
-        format!("network/{}>{to}", self.node_name(port.node))
+        format!("{}>{to}", self.node_name(port.node))
     }
 
     /// The name of a node: the number of a satellite, the name of a station.

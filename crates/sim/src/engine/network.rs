@@ -105,7 +105,7 @@ impl Network {
             if number.is_multiple_of(FLOWS_PER_LOOK) && !watch(0.0) {
                 return Err(RunError::Interrupted);
             }
-            let name = stream_of(&network.name_of(port));
+            let name = format!("network/{}", network.name_of(port));
             let mut direction = Direction::new(network.of(port), plan.seed, &name);
             if let Some(scheduled) = direction.scheduled() {
                 scheduled.share(&carried.headers);
@@ -319,7 +319,9 @@ impl Network {
         for id in plan.flows.iter().flat_map(|flow| &*flow.path) {
             links[id.index()].data_flows += 1;
         }
-        let silent = warnings::silent(plan, (&flows, &first), &links, |i| self.flows[i].is_connecting());
+        let unrouted = |i| self.forwarding.as_ref().map_or(0, |of| of.unrouted(i));
+        let silent =
+            warnings::silent(plan, (&flows, &first), &links, (|i| self.flows[i].is_connecting(), unrouted));
         let open = warnings::unfinished(plan, &flows, &first);
         let thinned = warnings::thinned(plan, &links);
         let network_flows = self.network_flows(plan);

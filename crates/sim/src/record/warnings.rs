@@ -9,12 +9,12 @@ use crate::resolve::plan::{CbrPlan, DirectionId, DirectionPlan, FlowPlan, Plan, 
 
 /// One warning for each reason why flows deliver nothing. `of`: the number in the plan of each flow's
 /// connection; if it has several, of the first. `connects`: is the handshake of the connection with this
-/// number still going on?
+/// number still going on? `unrouted`: how many of its packets could go nowhere?
 pub(crate) fn silent(
     plan: &Plan,
     (flows, of): (&[FlowReport], &[usize]),
     links: &[LinkReport],
-    connects: impl Fn(usize) -> bool,
+    (connects, unrouted): (impl Fn(usize) -> bool, impl Fn(usize) -> u64),
 ) -> Vec<String> {
     let end = Time(plan.duration.0);
     let mut reasons: Vec<(String, &str, usize)> = Vec::new();
@@ -31,8 +31,15 @@ pub(crate) fn silent(
         if report.delivered_bytes > 0 || is_part || starts >= end || hungry || opens_none {
             continue;
         }
-        let silence =
-            Silence { plan, flow, report, links, life: end.since(starts), connects: connects(number) };
+        let silence = Silence {
+            plan,
+            flow,
+            report,
+            links,
+            life: end.since(starts),
+            connects: connects(number),
+            unrouted: unrouted(number),
+        };
         let why = silence.why(starts, end);
         match reasons.iter_mut().find(|(known, ..)| *known == why) {
             Some((.., others)) => *others += 1,
@@ -100,6 +107,8 @@ struct Silence<'a> {
     links: &'a [LinkReport],
     life: Span,
     connects: bool,
+    /// Its packets that could go nowhere in a constellation.
+    unrouted: u64,
 }
 
 impl Silence<'_> {
@@ -113,6 +122,9 @@ impl Silence<'_> {
             Source::Cbr(CbrPlan { is_echoed: true, .. }) => &self.flow.ack_path,
             Source::Cbr(_) => &[],
         };
+        if self.flow.stations.is_some() {
+            return format!("{what}: {}", self.astray());
+        }
         let crossed = self.flow.path.iter().chain(back);
         if let Some(wall) = crossed.clone().find_map(|&direction| self.wall(direction, starts, end)) {
             return format!("{what}: {wall}");
@@ -141,6 +153,14 @@ impl Silence<'_> {
                 lossy.join(", ")
             ),
             (false, true) => format!("{what}: what it sends is still under way when the run ends"),
+        }
+    }
+
+    /// What keeps a flow between two stations from its aim.
+    fn astray(&self) -> &'static str {
+        match self.unrouted {
+            0 => "what it sends is lost, or still under way when the run ends",
+            _ => "no path leads from its one station to the other, or back, when it sends",
         }
     }
 

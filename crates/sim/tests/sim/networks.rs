@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::sync::Once;
 
+use bentpipe_cc::Time;
 use bentpipe_sim::constellation::{Changes, Constellation, Knots, MARGIN, make_constellations_by};
 use bentpipe_sim::plan::Plan;
 use bentpipe_sim::record::Outcome;
@@ -108,13 +109,57 @@ fn drawn(request: &Value) -> Constellation {
     }
 }
 
+/// Two satellites 600 km above two stations, 3,000 km apart, with a laser between them. From 2 s on no path leads to
+/// station "east"; from 3 s on one does again.
+fn two() -> Constellation {
+    let spacing_ns = 10_000_000_000;
+    let places = [[0.0, 0.0, 600.0], [3_000.0, 0.0, 600.0], [0.0; 3], [3_000.0, 0.0, 0.0]];
+    let (west, east) = (2, 3);
+    let rows = [
+        (0, west, east, 0),
+        (0, 0, east, 1),
+        (0, 1, east, 3),
+        (0, east, west, 1),
+        (0, 1, west, 0),
+        (0, 0, west, 2),
+        (2, 0, east, -1),
+        (3, 0, east, 1),
+    ];
+    let mut changes = Changes::default();
+    for (at_s, node, destination, next) in rows {
+        changes.at_ns.push(at_s * 1_000_000_000);
+        changes.node.push(node);
+        changes.destination.push(destination);
+        changes.next.push(next);
+    }
+    Constellation {
+        satellites: 2,
+        stations: vec!["west".to_owned(), "east".to_owned()],
+        inhabitants: vec![1e6, 3e6],
+        lasers: vec![(0, 1)],
+        knots: Knots {
+            first_ns: -(MARGIN as i64) * spacing_ns,
+            spacing_ns,
+            nodes: places.len(),
+            xyz_km: places.repeat(3 * MARGIN),
+        },
+        changes,
+        warnings: Vec::new(),
+    }
+}
+
 /// Makes the simulator draw its constellations.
 fn draw_constellations() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         make_constellations_by(Box::new(|request| {
             let request: Value = serde_json::from_str(request).map_err(|e| e.to_string())?;
-            Ok(drawn(&request))
+            match request["network"]["shell"].as_str() {
+                Some("two") => Ok(two()),
+                Some("unsound") => Ok(Constellation { lasers: vec![(0, 2)], ..two() }),
+                Some(name) if name.starts_with("drawn-") => Ok(drawn(&request)),
+                _ => Err("no shell is called so".to_owned()),
+            }
         }));
     });
 }
@@ -202,6 +247,136 @@ fn by_both_loops(text: &str) -> Result<Outcome, TestCaseError> {
     prop_assert!(format!("{fast:?}") == format!("{reference:?}"), "traces differ:\n{text}");
     crate::random::in_range(&fast.report)?;
     Ok(fast)
+}
+
+/// A scenario of 4 s over [`two`].
+fn over_two(more: &str) -> String {
+    format!(
+        "duration = \"4 s\"\nrecord = {{ transfers = true, interval = \"1 s\", links = true }}\n[network]\n\
+         shell = \"two\"\nisl = {{ rate = \"1 Mbit/s\" }}\ngsl = {{ rate = \"2 Mbit/s\" }}\n{more}"
+    )
+}
+
+/// By hand: 250 bytes take 1 ms up, 2 ms over the laser and 1 ms down. 600 km are 2,001,384.6 ns of light, and 3,000 km
+/// 10,006,922.9 ns. So a ping takes 2 x 18.009692 ms; one that is at satellite 0 after 2 s goes nowhere until 3 s.
+#[test]
+fn a_ping_takes_the_time_of_its_ports_and_of_light() {
+    let ping = "[[flow]]\nfrom = \"west\"\nto = \"east\"\ntraffic = { kind = \"ping\", interval = \"100 ms\", packet = \"250 bytes\" }\n";
+    let outcome = by_both_loops(&over_two(ping)).expect("a run");
+    let times = &outcome.transfers.completion_s;
+    assert_eq!(times.len(), 41);
+    for (number, time) in times.iter().enumerate() {
+        match number {
+            20..30 | 40 => assert!(time.is_nan(), "{number}: {time}"),
+            _ => assert!((time - 0.036_019_384).abs() < 3e-9, "{number}: {time}"),
+        }
+    }
+    let flow = &outcome.report.network_flows[0];
+    assert_eq!((flow.path_changes, flow.unrouted_packets), (2, 10));
+    assert!((flow.base_rtt_s.expect("a path") - 2.0 * 0.014_009_692).abs() < 1e-8);
+    // Each port sends 10 packets a second, the laser for 2 ms each, but while no path leads there.
+    let busy: Vec<(u32, u32, f64)> = (0..outcome.ports.t_s.len())
+        .map(|i| outcome.ports.row(i))
+        .filter(|row| row.t_s == 2.0 || row.t_s == 3.0)
+        .map(|row| (row.from, row.to, row.busy))
+        .collect();
+    let expected = [(0, 1, 0.02), (0, 0, 0.01), (1, 0, 0.02), (1, 1, 0.01), (2, 2, 0.01), (3, 3, 0.01)];
+    for (row, wanted) in busy.iter().zip(expected) {
+        assert_eq!((row.0, row.1), (wanted.0, wanted.1));
+        assert!((row.2 - wanted.2).abs() < 1e-9, "{row:?}");
+    }
+    assert_eq!(busy[6..].iter().map(|row| row.2).collect::<Vec<_>>(), [0.0, 0.0, 0.0, 0.0, 0.01, 0.0]);
+}
+
+/// Packets that wait at a satellite keep their next hop: at 2 s the queue of the laser still sends what it has.
+#[test]
+fn what_waits_in_a_port_goes_on_by_the_old_table() {
+    let cbr = "[[flow]]\nfrom = \"west\"\nto = \"east\"\ntraffic = { kind = \"cbr\", rate = \"2 Mbit/s\", packet = \"250 bytes\" }\n";
+    let outcome = by_both_loops(&over_two(cbr)).expect("a run");
+    let laser = outcome.report.links.iter().find(|link| link.name == "0>1").expect("a laser");
+    // Half of what comes in the first two seconds overflows its 100 packets; what waits then leaves in 200 ms.
+    let came = outcome.report.flows[0].sent_packets - outcome.report.network_flows[0].unrouted_packets;
+    assert!((2_990..=3_001).contains(&laser.offered_packets) && laser.offered_packets <= came, "{laser:?}");
+    assert_eq!(laser.queue_max_packets, 100);
+    let at = |t_s: f64| {
+        (0..outcome.ports.t_s.len())
+            .map(|i| outcome.ports.row(i))
+            .find(|row| row.t_s == t_s && (row.from, row.to) == (0, 1))
+    };
+    assert!((at(3.0).expect("a row").busy - 0.202).abs() < 0.003, "{:?}", at(3.0));
+}
+
+#[test]
+fn pairs_are_permuted_drawn_and_read() {
+    draw_constellations();
+    let file = std::env::temp_dir().join(format!("bentpipe-pairs-{}.csv", std::process::id()));
+    std::fs::write(&file, "from,to,start_s,bytes\nwest,east,0.5,3000\n1,0,,\n").expect("written");
+    let names = |pairs: &str| {
+        let text = over_two(&format!("[[flow]]\ncc = \"reno\"\npairs = {pairs}\n"));
+        let plan = plan(&text).map_err(|e| e.to_string())?;
+        Ok::<_, String>(plan.flows.into_iter().map(|flow| (flow.name, flow.start)).collect::<Vec<_>>())
+    };
+    let both = [("reno:west>east".to_owned(), Time(0)), ("reno:east>west".to_owned(), Time(0))];
+    assert_eq!(names("\"permutation\"").expect("pairs"), both);
+    assert_eq!(names("\"all\"").expect("pairs"), both);
+    assert_eq!(names("{ gravity = 20 }").expect("pairs").len(), 20);
+    let read = names(&format!("{{ file = {:?} }}", file.display().to_string())).expect("pairs");
+    assert_eq!(read, [(both[0].0.clone(), Time(500_000_000)), both[1].clone()]);
+    std::fs::write(&file, "from,to\nwest,west\n").expect("written");
+    let wrong = names(&format!("{{ file = {:?} }}", file.display().to_string())).expect_err("no pair");
+    std::fs::remove_file(&file).expect("removed");
+    assert!(wrong.contains("line 2: a flow ends at another station than it begins"), "{wrong}");
+}
+
+#[test]
+fn mistakes_are_named() {
+    let of = |more: &str| plan(&over_two(more)).map(drop).expect_err(more).to_string();
+    let flow = |keys: &str| of(&format!("[[flow]]\ncc = \"reno\"\n{keys}\n"));
+    for (keys, message) in [
+        ("from = \"west\"", "flow.0.to: is missing; write e.g. to = \"west\""),
+        (
+            "from = \"west\"\nto = \"eest\"",
+            "flow.0.to: no station of the network is called \"eest\"; did you mean east or west?",
+        ),
+        ("from = \"west\"\nto = \"west\"", "flow.0.to: a flow ends at another station than it begins"),
+        (
+            "from = \"west\"\nto = \"east\"\npath = [\"x\"]",
+            "flow.0.path: has no use for a flow between stations",
+        ),
+        ("pairs = \"all\"\nto = \"east\"", "pairs already gives the stations"),
+        (
+            "pairs = \"all\"\nextra_delay = \"1 ms\"",
+            "flow.0.extra_delay: has no use for a flow between stations",
+        ),
+        ("pairs = { file = \"/no/such.csv\" }", "flow.0.pairs.file: there is no such file"),
+    ] {
+        let said = flow(keys);
+        assert!(said.contains(message), "{said}");
+    }
+    let pairs = "[[flow]]\ncc = \"reno\"\npairs = \"all\"\n";
+    let network =
+        |from: &str, to: &str| plan(&over_two(pairs).replace(from, to)).map(drop).expect_err(to).to_string();
+    let two = "shell = \"two\"";
+    assert!(network(two, "shell = \"none\"").contains("network: no shell is called so"));
+    assert!(
+        network(two, "shell = \"unsound\"")
+            .contains("network: its constellation has not lasers between satellites")
+    );
+    assert!(network(two, "").contains("network: there are no satellites; add e.g. shell"));
+    assert!(
+        network(two, "shell = \"two\"\ntle = \"x\"")
+            .contains("network.tle: shell already gives the satellites")
+    );
+    assert!(
+        network(two, "shell = \"two\"\nupdate = \"0 s\"")
+            .contains("network.update: must be longer than zero")
+    );
+    let alone = "duration = \"1 s\"\n[link.x]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[[flow]]\ncc = \"reno\"\nfrom = \"a\"\n";
+    let said = plan(alone).expect_err("no network").to_string();
+    assert!(
+        said.contains("flow.0.from: stations are those of a constellation; add a table [network]"),
+        "{said}"
+    );
 }
 
 proptest! {

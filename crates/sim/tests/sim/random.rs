@@ -346,9 +346,13 @@ fn every_kind_and_option_is_drawn() {
     let mut schema: Value = serde_json::from_str(&bentpipe_sim::schema()).expect("a schema");
     // Constellations are drawn elsewhere (networks.rs).
     let tables = schema["$defs"].as_object_mut().expect("tables");
-    ["NetworkKeys", "PortKeys", "Reach", "PairRule", "Gravity", "PairFile"].map(|name| tables.remove(name));
+    for name in ["NetworkKeys", "PortKeys", "Reach", "PairRule", "Gravity", "PairFile"] {
+        tables.remove(name);
+    }
     let of_flow = schema["$defs"]["Flow"]["properties"].as_object_mut().expect("keys");
-    ["from", "to", "pairs"].map(|key| of_flow.remove(key));
+    for key in ["from", "to", "pairs"] {
+        of_flow.remove(key);
+    }
     schema["properties"].as_object_mut().expect("keys").remove("network");
     known(&schema, &mut wanted);
     wanted.extend(registry::all().iter().map(|entry| entry.id.to_owned()));

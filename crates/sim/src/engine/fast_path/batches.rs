@@ -11,7 +11,7 @@ use bentpipe_cc::{Span, Time};
 
 use super::routes::{END, Hop, Role};
 use super::{FastPath, Recorded, eligibility, routes};
-use crate::host::flow::{FlowState, Kind};
+use crate::host::flow::FlowState;
 use crate::link::direction::Transit;
 use crate::link::packet::Packet;
 use crate::link::under_way::{InFlight, keep_if};
