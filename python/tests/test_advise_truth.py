@@ -368,10 +368,6 @@ def test_ping_writes_times_as_iputils_does(scripts):
 # The stored table.
 
 
-#: Controllers that came after the table was measured.
-YOUNGER = {"mahdavi-floyd", "tfrcp"}
-
-
 @pytest.mark.skipif(not TABLE.exists(), reason="the truth has not been measured yet")
 def test_the_stored_table_has_every_link_and_algorithm(scripts):
     assert TABLE.stat().st_size < 2_500_000
@@ -381,7 +377,7 @@ def test_the_stored_table_has_every_link_and_algorithm(scripts):
     for one in links:
         rows = table[one.number].rows
         candidates, _ = one.question().candidates(())
-        assert set(rows) == {candidate.id for candidate in candidates} - YOUNGER
+        assert set(rows) == {candidate.id for candidate in candidates}
         for cc, row in rows.items():
             assert row["seeds"] >= 10, (one.number, cc)
             known = [row[name] for name in scripts.table.QUANTITIES if name != "file_s"]
