@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::Time;
 
-use crate::constellation::plan::NetworkPlan;
+use crate::constellation::plan::{NetworkPlan, Port};
 use crate::link::packet::Packet;
 
 /// A hop with this bit is a node, in the next 15 bits, and a station by its number, to which the packet goes.
@@ -29,15 +29,35 @@ pub(crate) struct Forwarding {
     /// The direction of port 0. Those of the other ports follow.
     first: u32,
     stations: u32,
-    /// The next node by node and station.
-    next: Vec<u32>,
+    /// The next hop by node and station.
+    next: Vec<NextHop>,
     /// The first change that does not hold yet, and its instant.
     change: usize,
     due: u64,
-    /// For each port the legs of its neighbours.
-    legs: Vec<Vec<Leg>>,
+    ports: Vec<PortDelays>,
     /// For each flow the packets that could go nowhere.
     unrouted: Vec<u64>,
+}
+
+/// A port, and the node at the far end; [`NOWHERE`] if there is none.
+#[derive(Clone, Copy, Debug)]
+struct NextHop {
+    port: u32,
+    node: u32,
+}
+
+/// What the delays behind a port follow from. It fits one line of the cache.
+#[derive(Debug)]
+struct PortDelays {
+    /// Bits per second.
+    rate: u64,
+    /// For how long a delay is straight, ns.
+    length: u64,
+    /// The size of the last packet, and how long it takes to send, ns: a division costs more than the rest.
+    size: u16,
+    alone: u64,
+    /// The delays to the neighbours that packets have gone to.
+    legs: Vec<Leg>,
 }
 
 /// The delay to a neighbour for some time.
@@ -61,10 +81,10 @@ impl Forwarding {
             plan: plan.clone(),
             first: first as u32,
             stations,
-            next: vec![NOWHERE; (of.nodes() * stations) as usize],
+            next: vec![NextHop { port: NOWHERE, node: NOWHERE }; (of.nodes() * stations) as usize],
             change: 0,
             due,
-            legs: vec![Vec::new(); plan.ports.len()],
+            ports: plan.ports.iter().map(|port| PortDelays::new(plan, *port)).collect(),
             unrouted: vec![0; flows],
         }
     }
@@ -98,8 +118,10 @@ impl Forwarding {
         while let Some(&at) = of.at_ns.get(self.change).filter(|at| **at <= now.0) {
             let i = self.change;
             let to = of.destination[i] - self.plan.constellation.satellites;
-            self.next[(of.node[i] * self.stations + to) as usize] =
-                u32::try_from(of.next[i]).unwrap_or(NOWHERE);
+            let (at_node, next) = (of.node[i], u32::try_from(of.next[i]).ok());
+            let port = next.and_then(|next| self.plan.port_to(at_node, next));
+            let hop = NextHop { port: port.unwrap_or(NOWHERE), node: next.unwrap_or(NOWHERE) };
+            self.next[(at_node * self.stations + to) as usize] = hop;
             (self.change, self.due) = (i + 1, at);
         }
         self.due = of.at_ns.get(self.change).copied().unwrap_or(u64::MAX);
@@ -122,11 +144,11 @@ impl Forwarding {
     pub(crate) fn enter(&self, hop: &mut u32) -> Option<usize> {
         let (node, to) = ((*hop & !ROUTED) >> NODE, *hop & ((1 << NODE) - 1));
         let next = self.next[(node * self.stations + to) as usize];
-        if next == NOWHERE {
+        if next.port == NOWHERE {
             return None;
         }
-        *hop = ROUTED | next << NODE | to;
-        self.plan.port_to(node, next).map(|port| port as usize)
+        *hop = ROUTED | next.node << NODE | to;
+        Some(next.port as usize)
     }
 
     /// Is a packet that has arrived at a node where it should be?
@@ -137,34 +159,45 @@ impl Forwarding {
     }
 
     /// When a packet that a port has sent by `sent` arrives at the far end.
-    #[inline]
-    pub(crate) fn land(&mut self, number: usize, packet: &Packet, sent: Time) -> Time {
-        let port = self.plan.ports[number];
+    #[inline(always)]
+    pub(crate) fn land(&mut self, port: usize, packet: &Packet, sent: Time) -> Time {
         let to = (packet.hop & !ROUTED) >> NODE;
-        let length = LEG_NS[usize::from(port.to.is_none())];
-        let alone = u64::from(packet.size) * 8_000_000_000 / self.plan.of(port).rate_bps;
-        let begin = sent.0.saturating_sub(alone);
-        let known = self.legs[number].iter().find(|of| of.to == to && begin.wrapping_sub(of.from) < length);
+        let of = &mut self.ports[port];
+        if packet.size != of.size {
+            of.size = packet.size;
+            of.alone = u64::from(packet.size) * 8_000_000_000 / of.rate;
+        }
+        let begin = sent.0.saturating_sub(of.alone);
+        let known = of.legs.iter().find(|leg| leg.to == to && begin.wrapping_sub(leg.from) < of.length);
         let leg = match known {
             Some(leg) => *leg,
-            None => self.learn(number, to, begin - begin % length, length),
+            None => self.learn(port, to, begin),
         };
         let delay = leg.delay + leg.slope * (begin - leg.from) as f64;
         Time(sent.0.saturating_add((delay + 0.5) as u64))
     }
 
-    /// Works out the delay of a port to a neighbour.
+    /// Works out the delay from a port to a neighbour around an instant.
     #[inline(never)]
-    fn learn(&mut self, port: usize, to: u32, from: u64, length: u64) -> Leg {
+    fn learn(&mut self, port: usize, to: u32, at: u64) -> Leg {
         let (node, knots) = (self.plan.ports[port].node, &self.plan.constellation.knots);
+        let PortDelays { length, legs, .. } = &mut self.ports[port];
+        let from = at - at % *length;
         let delay = knots.delay_ns(node, to, from);
-        let slope = (knots.delay_ns(node, to, from + length) - delay) / length as f64;
+        let slope = (knots.delay_ns(node, to, from + *length) - delay) / *length as f64;
         let made = Leg { to, from, delay, slope };
-        let legs = &mut self.legs[port];
         match legs.iter_mut().find(|of| of.to == to) {
             Some(of) => *of = made,
             None => legs.push(made),
         }
         made
+    }
+}
+
+impl PortDelays {
+    fn new(plan: &NetworkPlan, port: Port) -> Self {
+        let rate = plan.of(port).rate_bps;
+        let length = LEG_NS[usize::from(port.to.is_none())];
+        Self { rate, length, size: 0, alone: 0, legs: Vec::new() }
     }
 }
