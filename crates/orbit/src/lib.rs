@@ -8,7 +8,8 @@
 //! reach, and skips a distant one until it can be near. [`lasers`] finds the shortest way over +grid, by A*
 //! with the straight line as bound. `request` has the keys of a request, `setting` their meaning. [`path()`]
 //! makes a table over time, `snapshot` a map at one instant. [`network()`] makes the forwarding tables of a whole
-//! constellation, by trees of shortest paths that follow the satellites (`trees`).
+//! constellation, by trees of shortest paths that follow the satellites (`trees`), and [`Knots`] for a simulator that
+//! works out delays between them.
 //!
 //! All sines, cosines and roots here are those of `libm`. The crate `sgp4` takes its own by `num-traits`:
 //! those of `libm` too, unless another crate of the build switches on `num-traits/std`. NumPy's bindings do,
@@ -22,6 +23,7 @@ pub mod ephemeris;
 mod error;
 pub mod ground;
 pub mod horizon;
+mod knots;
 pub mod lasers;
 mod network;
 mod path;
@@ -34,7 +36,8 @@ mod snapshot;
 mod trees;
 
 pub use error::OrbitError;
-pub use network::{Knots, Network, NetworkRequest, PathChanges, TableChanges, network};
+pub use knots::Knots;
+pub use network::{Network, NetworkRequest, PathChanges, TableChanges, network};
 pub use path::{Columns, Timetable, path};
 pub use request::Request;
 pub use snapshot::{Snapshot, snapshot};

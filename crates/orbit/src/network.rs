@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::earth::{Vector, distance, light_ns};
+use crate::earth::{distance, light_ns};
 use crate::error::{OrbitError, within, wrong};
 use crate::ground::Point;
 use crate::horizon::{Horizon, Look};
+use crate::knots::Knots;
 use crate::lasers::is_clear;
 use crate::request::{Rule, Satellites, check_sky, check_steps, nanoseconds, read};
 use crate::setting::Sky;
@@ -47,12 +48,12 @@ pub struct NetworkRequest {
     /// UT1 - UTC, s (IERS Bulletin A).
     #[serde(default)]
     pub ut1_minus_utc_s: f64,
-    /// Positions of all nodes are asked for, too.
-    #[serde(default)]
-    pub knots: bool,
     /// How many threads work.
     #[serde(default = "one")]
     pub threads: usize,
+    /// Are [`Network::knots`] wanted?
+    #[serde(default)]
+    pub knots: bool,
 }
 
 fn one() -> usize {
@@ -116,12 +117,12 @@ pub struct Network {
     pub tables: TableChanges,
     /// The paths.
     pub paths: PathChanges,
-    /// Where the nodes are, if that is asked for.
-    pub knots: Option<Knots>,
     /// Numbers of the satellites.
     pub satellites: Vec<i64>,
     /// Pairs of satellites with a laser between them, by index.
     pub lasers: Vec<(u32, u32)>,
+    /// Where all nodes are over time, if the request asks for it.
+    pub knots: Option<Knots>,
     /// The shell as TLEs, if the satellites are one.
     pub tles: Option<String>,
     /// The instant of the start, UTC.
@@ -151,6 +152,7 @@ pub fn network(request: &NetworkRequest, go_on: &mut dyn FnMut(f64) -> bool) -> 
         return wrong(format!("stations: a table of {entries} entries; at most {MOST_ENTRIES} are possible"));
     }
     let horizons = horizons(request, &sky)?;
+    let knots = request.knots.then(|| Knots::new(&sky, &horizons, go_on)).transpose()?;
     let job = Job {
         grid: Grid::new(count, pairs),
         step_ns: nanoseconds(request.step_s),
@@ -181,7 +183,6 @@ pub fn network(request: &NetworkRequest, go_on: &mut dyn FnMut(f64) -> bool) -> 
     for part in found {
         merged.add(part?, job.step_ns, count as u32);
     }
-    let knots = request.knots.then(|| Knots::new(&job.sky, &job.horizons)).transpose()?;
     let sky = job.sky;
     let tles = |shell: &Shell| shell.tles(sky.shell_name.unwrap_or("satellite"), sky.start);
     Ok(Network {
@@ -196,38 +197,6 @@ pub fn network(request: &NetworkRequest, go_on: &mut dyn FnMut(f64) -> bool) -> 
         min_elevation_deg: sky.elevation(None, request.min_elevation_deg),
         warnings: sky.warnings,
     })
-}
-
-/// Positions of all nodes at even instants, Earth-fixed: satellites by index, then stations.
-///
-/// A polynomial of the fifth degree through six of them gives each position within a centimetre.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Knots {
-    /// The first instant, ns; three are before the start, and three after the end.
-    pub first_ns: i64,
-    /// Between two instants, ns.
-    pub spacing_ns: i64,
-    /// All nodes at the first instant, then at the second, km.
-    pub xyz_km: Vec<Vector>,
-}
-
-impl Knots {
-    const SPACING_NS: i64 = 20_000_000_000;
-    const MARGIN: i64 = 3;
-
-    fn new(sky: &Sky, horizons: &[Horizon]) -> Result<Self, OrbitError> {
-        let last = sky.duration_ns.div_euclid(Self::SPACING_NS) + 1 + Self::MARGIN;
-        let mut xyz_km = Vec::new();
-        for knot in -Self::MARGIN..=last {
-            let t_ns = knot * Self::SPACING_NS;
-            let turn = sky.turn(t_ns);
-            for satellite in sky.ephemeris.satellites() {
-                xyz_km.push(turn.to_earth(&satellite.position(t_ns)?));
-            }
-            xyz_km.extend(horizons.iter().map(|horizon| horizon.ground().place(t_ns).0));
-        }
-        Ok(Self { first_ns: -Self::MARGIN * Self::SPACING_NS, spacing_ns: Self::SPACING_NS, xyz_km })
-    }
 }
 
 fn horizons(request: &NetworkRequest, sky: &Sky) -> Result<Vec<Horizon>, OrbitError> {
@@ -474,8 +443,8 @@ mod tests {
             reach: Rule::Length,
             greatest_length_km: None,
             ut1_minus_utc_s: 0.0,
-            knots: false,
             threads,
+            knots: false,
         }
     }
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use bentpipe_orbit::{
-    Columns, Knots, Network, NetworkRequest, OrbitError, PathChanges, Request, TableChanges, Timetable,
+    Columns, Network, NetworkRequest, OrbitError, PathChanges, Request, TableChanges, Timetable,
 };
-use numpy::{PyArray1, PyArray2};
+use numpy::PyArray1;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -66,8 +66,10 @@ pub(crate) fn orbit_network<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let request = NetworkRequest::from_json(request_json).map_err(wrong)?;
-    let Network { tables, paths, knots, satellites, lasers, tles, epoch, shell, min_elevation_deg, warnings } =
-        watched(py, progress, |go_on| bentpipe_orbit::network(&request, go_on))?;
+    let made = watched(py, progress, |go_on| bentpipe_orbit::network(&request, go_on))?;
+    // Knots are for simulators, which take them in Rust.
+    let Network { tables, paths, knots: _, satellites, lasers, tles, epoch, shell, .. } = made;
+    let (min_elevation_deg, warnings) = (made.min_elevation_deg, made.warnings);
     let out = PyDict::new(py);
     let TableChanges { t_ns, node, destination, next } = tables;
     let rows = PyDict::new(py);
@@ -85,13 +87,6 @@ pub(crate) fn orbit_network<'py>(
     out.set_item("paths", rows)?;
     out.set_item("on_way", PyArray1::from_vec(py, on_way))?;
     out.set_item("ends", PyArray1::from_vec(py, ends))?;
-    if let Some(Knots { first_ns, spacing_ns, xyz_km }) = knots {
-        let rows = PyDict::new(py);
-        rows.set_item("first_ns", first_ns)?;
-        rows.set_item("spacing_ns", spacing_ns)?;
-        rows.set_item("xyz_km", PyArray2::from_owned_array(py, numpy::ndarray::arr2(&xyz_km)))?;
-        out.set_item("knots", rows)?;
-    }
     out.set_item("satellites", PyArray1::from_vec(py, satellites))?;
     out.set_item("lasers", lasers)?;
     out.set_item("tles", tles)?;

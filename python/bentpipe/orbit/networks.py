@@ -20,25 +20,7 @@ from bentpipe.orbit.paths import REACH, furthest, satellites_of
 from bentpipe.registry import unknown
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-
-
-@dataclass(frozen=True)
-class Knots:
-    """Positions of all nodes at even instants, Earth-fixed.
-
-    A polynomial of the fifth degree through six of them gives a position at any instant within a centimetre.
-
-    Attributes:
-        first_ns: the first instant, three of them before the start.
-        spacing_ns: between two instants.
-        xyz_km: all nodes of the first instant, then those of the second one, in rows of x, y, z.
-    """
-
-    first_ns: int
-    spacing_ns: int
-    xyz_km: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -57,7 +39,6 @@ class Network:
         stations: names of the stations, in the order of their nodes.
         lasers: pairs of nodes with a laser between them.
         tles: the satellites of a shell as TLEs; None for others.
-        knots: where the nodes are over time; None unless asked for.
         info: epoch (UTC), shell, duration_s, step_s, warnings.
         request: the request to the compiled module.
     """
@@ -68,7 +49,6 @@ class Network:
     stations: list[Point]
     lasers: list[tuple[int, int]]
     tles: str | None
-    knots: Knots | None
     info: dict[str, Any]
     request: dict[str, Any]
 
@@ -112,7 +92,6 @@ def network(
     reach: str = "elevation",
     greatest_length_km: float | None = None,
     lasers: list[tuple[int, int]] | None = None,
-    knots: bool = False,
     threads: int = 1,
     progress: Callable[[float], object] | None = None,
 ) -> Network:
@@ -134,7 +113,6 @@ def network(
         reach: "elevation", or "length" as in Hypatia.
         greatest_length_km: of a link to the ground, for `reach="length"`; by default the shell's.
         lasers: pairs of satellites with a laser between them, by index; by default the +grid of the shell.
-        knots: give the positions of all nodes, too.
         threads: how many threads work; the result does not depend on it.
         progress: called with the share that is done.
 
@@ -157,7 +135,6 @@ def network(
         "min_elevation_deg": min_elevation,
         "reach": reach,
         "greatest_length_km": greatest_length_km,
-        "knots": knots,
         "threads": threads,
     }
     return _network(_core.orbit_network(json.dumps(request, allow_nan=False), progress), ends, request)
@@ -201,10 +178,7 @@ def _network(raw: dict[str, Any], ends: list[Point], request: dict[str, Any]) ->
         pl.when(pl.col("delay_ns").is_finite()).then(pl.Series("delay_s", delay_s)).alias("delay_s"),
     )
     info = json.loads(raw["info"]) | {key: request[key] for key in ("duration_s", "step_s")}
-    knots = Knots(**raw["knots"]) if "knots" in raw else None
-    made = Network(
-        tables, paths, raw["satellites"].tolist(), ends, raw["lasers"], raw["tles"], knots, info, request
-    )  # fmt: skip
+    made = Network(tables, paths, raw["satellites"].tolist(), ends, raw["lasers"], raw["tles"], info, request)
     info["warnings"] += _unreached(made)
     return made
 
