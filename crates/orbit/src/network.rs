@@ -154,7 +154,7 @@ pub fn network(request: &NetworkRequest, go_on: &mut dyn FnMut(f64) -> bool) -> 
     let horizons = horizons(request, &sky)?;
     let knots = request.knots.then(|| Knots::new(&sky, &horizons, go_on)).transpose()?;
     let job = Job {
-        grid: Grid::new(count, pairs),
+        grid: Grid::new(count, &pairs),
         step_ns: nanoseconds(request.step_s),
         sky,
         horizons,
@@ -191,7 +191,7 @@ pub fn network(request: &NetworkRequest, go_on: &mut dyn FnMut(f64) -> bool) -> 
         paths: merged.paths,
         knots,
         satellites: sky.ephemeris.satellites().iter().map(|s| s.id).collect(),
-        lasers: job.grid.pairs,
+        lasers: pairs,
         epoch: format!("{:?}Z", sky.start),
         shell: sky.shell_name,
         min_elevation_deg: sky.elevation(None, request.min_elevation_deg),
@@ -251,7 +251,7 @@ impl Job {
         let mut looks: Vec<Vec<Look>> = vec![Vec::new(); stations];
         let mut trees = vec![Tree::new(satellites); stations];
         let mut scratch = Scratch::new(satellites);
-        let mut lengths = vec![0.0; self.grid.pairs.len()];
+        let mut lengths = vec![0.0; self.grid.lasers.len()];
         let mut tables = Tables::new(satellites, stations);
         let mut part = Part::default();
         for step in first..end {
@@ -261,9 +261,9 @@ impl Job {
             let t_ns = step as i64 * self.step_ns;
             let turn = self.sky.turn(t_ns);
             let places = ephemeris.all(t_ns)?;
-            for (length, (a, b)) in lengths.iter_mut().zip(&self.grid.pairs) {
+            for (length, (a, b)) in lengths.iter_mut().zip(&self.grid.lasers) {
                 let (a, b) = (&places[*a as usize], &places[*b as usize]);
-                *length = if is_clear(a, b) { distance(a, b) } else { f64::INFINITY };
+                *length = if is_clear(a, b) { distance(a, b) } else { f64::NAN };
             }
             for (horizon, seen) in horizons.iter_mut().zip(&mut looks) {
                 let observer = horizon.observer(t_ns, &turn);
@@ -272,8 +272,7 @@ impl Job {
             for (tree, seen) in trees.iter_mut().zip(&looks) {
                 tree.follow(&self.grid, &lengths, seen, &mut scratch);
             }
-            tables.fill(&trees, &looks);
-            tables.compare(step, &mut part);
+            tables.compare(step, &trees, &looks, &mut part);
             self.done.fetch_add(1, Ordering::Relaxed);
         }
         Ok(part)
@@ -283,83 +282,79 @@ impl Job {
 /// No entry of a table, no path of a pair: everything differs from it.
 const UNKNOWN: u32 = u32::MAX - 2;
 
-/// The tables of one step and of the step before.
+/// The tables of the step before.
 struct Tables {
     satellites: usize,
-    stations: usize,
-    /// The next hop by node and destination.
-    now: Vec<u32>,
-    before: Vec<u32>,
-    /// The length of the path by source and destination, km.
-    lengths: Vec<f64>,
-    /// The path of each pair, in the order of `lengths`.
-    paths: Vec<Vec<u32>>,
+    /// The next hops of the satellites, by destination.
+    next: Vec<Vec<u32>>,
+    /// The first satellite, by source and destination.
+    up: Vec<Vec<u32>>,
+    /// The path of each pair, in the order of `up`.
+    paths: Vec<Vec<Vec<u32>>>,
+    /// Has `next` changed in this step?
+    moved: Vec<bool>,
 }
 
 impl Tables {
     fn new(satellites: usize, stations: usize) -> Self {
-        let (entries, pairs) = ((satellites + stations) * stations, stations * stations);
         Self {
             satellites,
-            stations,
-            now: vec![NOWHERE; entries],
-            before: vec![UNKNOWN; entries],
-            lengths: vec![f64::INFINITY; pairs],
-            paths: vec![vec![UNKNOWN]; pairs],
+            next: vec![vec![UNKNOWN; satellites]; stations],
+            up: vec![vec![UNKNOWN; stations]; stations],
+            paths: vec![vec![vec![UNKNOWN]; stations]; stations],
+            moved: vec![false; stations],
         }
     }
 
-    /// The tables that follow from the trees.
-    fn fill(&mut self, trees: &[Tree], looks: &[Vec<Look>]) {
-        for (to, tree) in trees.iter().enumerate() {
-            for (row, &next) in self.now.chunks_exact_mut(self.stations).zip(&tree.next) {
-                row[to] = if next == DOWN { (self.satellites + to) as u32 } else { next };
+    /// Notes what is not as it was a step before: entries by node and destination, paths by source and
+    /// destination.
+    fn compare(&mut self, step: u64, trees: &[Tree], looks: &[Vec<Look>], part: &mut Part) {
+        let begin = part.tables.len();
+        let place = |node: usize, to: usize| (node * trees.len() + to) as u32;
+        for (to, (tree, known)) in trees.iter().zip(&mut self.next).enumerate() {
+            self.moved[to] = tree.next != *known;
+            if !self.moved[to] {
+                continue;
+            }
+            for (node, (&next, known)) in tree.next.iter().zip(known).enumerate() {
+                if *known != next {
+                    let value = if next == DOWN { (self.satellites + to) as u32 } else { next };
+                    part.tables.push(Change { step, place: place(node, to), value, length_km: 0.0 });
+                    *known = next;
+                }
             }
         }
-        let ups = self.now[self.satellites * self.stations..].chunks_exact_mut(self.stations);
-        for ((row, lengths), seen) in ups.zip(self.lengths.chunks_exact_mut(self.stations)).zip(looks) {
-            for ((up, length), tree) in row.iter_mut().zip(lengths).zip(trees) {
-                (*up, *length) = (NOWHERE, f64::INFINITY);
+        for (from, seen) in looks.iter().enumerate() {
+            for (to, tree) in trees.iter().enumerate().filter(|(to, _)| *to != from) {
+                let (mut up, mut length_km) = (NOWHERE, f64::INFINITY);
                 for look in seen {
                     let km = look.range_km + tree.distance[look.index];
-                    if km < *length {
-                        (*up, *length) = (look.index as u32, km);
+                    if km < length_km {
+                        (up, length_km) = (look.index as u32, km);
                     }
                 }
-            }
-        }
-    }
-
-    /// Notes what is not as it was a step before.
-    fn compare(&mut self, step: u64, part: &mut Part) {
-        for (place, (now, before)) in (0..).zip(self.now.iter().zip(&mut self.before)) {
-            if now != before {
-                part.tables.push(Change { step, place, value: *now, length_km: 0.0 });
-                *before = *now;
-            }
-        }
-        let mut path = Vec::new();
-        for from in 0..self.stations {
-            for to in (0..self.stations).filter(|to| *to != from) {
-                let (mut at, pair) = (self.satellites + from, from * self.stations + to);
-                path.clear();
-                loop {
-                    let next = self.now[at * self.stations + to];
-                    if next as usize >= self.satellites {
-                        break;
-                    }
-                    path.push(next);
-                    at = next as usize;
+                let known = &mut self.up[from][to];
+                if *known != up {
+                    *known = up;
+                    let place = place(self.satellites + from, to);
+                    part.tables.push(Change { step, place, value: up, length_km: 0.0 });
+                } else if !self.moved[to] {
+                    continue;
                 }
-                let known = &mut self.paths[pair];
+                let path: Vec<u32> =
+                    std::iter::successors(Some(up), |at| tree.next.get(*at as usize).copied())
+                        .take_while(|at| (*at as usize) < self.satellites)
+                        .collect();
+                let known = &mut self.paths[from][to];
                 if *known != path {
-                    known.clone_from(&path);
                     part.satellites.extend_from_slice(&path);
-                    let (value, length_km) = (path.len() as u32, self.lengths[pair]);
-                    part.paths.push(Change { step, place: pair as u32, value, length_km });
+                    let value = path.len() as u32;
+                    part.paths.push(Change { step, place: place(from, to), value, length_km });
+                    *known = path;
                 }
             }
         }
+        part.tables[begin..].sort_unstable_by_key(|change| change.place);
     }
 }
 
@@ -388,9 +383,8 @@ impl Merged {
     fn add(&mut self, part: Part, step_ns: i64, satellites: u32) {
         for Change { step, place, value, .. } in part.tables {
             let (node, to) = (place / self.stations, place % self.stations);
-            if std::mem::replace(&mut self.entries[place as usize], value) == value || node == satellites + to
-            {
-                continue; // a station has no next hop to itself
+            if std::mem::replace(&mut self.entries[place as usize], value) == value {
+                continue;
             }
             self.tables.t_ns.push(step as i64 * step_ns);
             self.tables.node.push(node);
