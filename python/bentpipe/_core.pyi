@@ -362,13 +362,14 @@ def orbit_network(request_json: str, progress: Callable[[float], Any] | None = N
 
     The request is one JSON object with `satellites`, `duration_s`, `step_s`, `epoch`, `min_elevation_deg`,
     `reach`, `greatest_length_km` and `ut1_minus_utc_s` as for `orbit_path`; `stations`, a list of points;
-    `lasers`, pairs of satellites by index (by default the +grid of the shell); `threads` (1).
+    `lasers`, pairs of satellites by index (by default the +grid of the shell); `threads` (1). The rules of
+    routing are `route` ("length" or "hops"), `choose` and `when` as for `orbit_path`, `relays`, `failures`.
 
-    Nodes are satellites by index, then stations. Returns `tables` (arrays t_ns, node, destination, next, -1
-    without a path) and `paths` (t_ns, from, to, delay_ns, infinite without a path), which hold changes;
-    `on_way`, the satellites of all paths in a row, and `ends`, where those of each path end in it;
-    `satellites` (numbers), `lasers` (pairs), `tles` (the text of a shell, or None), and `info`, JSON with
-    epoch, shell, min_elevation_deg, warnings.
+    Nodes are satellites by index, then stations. Returns `tables` (arrays t_ns, node, destination, next,
+    -1 without a path) and `paths` (t_ns, from, to, delay_ns, infinite without a path), which hold changes;
+    `via`, the nodes on all paths in a row, and `ends`, where those of each path end in it; `failed` (arrays
+    node and laser, of which one is -1, from_ns, to_ns); `satellites` (numbers), `lasers` (pairs), `tles`
+    (the text of a shell, or None), and `info`, JSON with epoch, shell, min_elevation_deg, warnings.
 
     Raises:
         ScenarioError: a value is wrong.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import polars as pl
 import pytest
@@ -30,12 +31,12 @@ def test_tables_lead_along_the_paths(made: networks.Network) -> None:
     start = made.tables.filter(pl.col("t_s") == 0)
     after = {(node, to): hop for _, node, to, hop in start.iter_rows()}
     assert len(after) == (first + 3) * 4  # a station has no next hop to itself
-    for _, a, b, satellites, delay_s in made.paths.filter(pl.col("t_s") == 0).iter_rows():
+    for _, a, b, via, delay_s in made.paths.filter(pl.col("t_s") == 0).iter_rows():
         at, way = a, []
         while at is not None and at != b:
             at = after[at, b]
             way += [at]
-        assert way == ([*satellites, b] if delay_s is not None else [None])
+        assert way == ([*via, b] if delay_s is not None else [None])
 
 
 def test_a_path_is_the_one_of_orbit_path(made: networks.Network) -> None:
@@ -45,7 +46,7 @@ def test_a_path_is_the_one_of_orbit_path(made: networks.Network) -> None:
     at = line.join(rows, on="t_s", suffix="_network")
     assert at.height == rows.height > 1
     assert (at["delay_s"] - at["delay_s_network"]).abs().max() < 1e-9
-    assert at["satellites"].list.len().to_list() == (at["hops"] - 1).to_list()
+    assert at["via"].list.len().to_list() == (at["hops"] - 1).to_list()
 
 
 def test_stations_that_no_satellite_serves_are_named(made: networks.Network) -> None:
@@ -148,3 +149,108 @@ def test_the_command_writes_what_it_says(cli: Callable[..., SimpleNamespace], tm
     agreement = again["agreement"]
     assert agreement["entries"] == agreement["same_entries"] == 5 * sums["entries"]
     assert agreement["paths"] == agreement["same_paths"] == 5 * 6
+
+
+# Eight satellites around the equator at 11,000 km: satellite k begins over longitude 45 k - 99.968 degrees
+# by the sidereal time of that midnight. crates/orbit/tests/orbit/networks.rs works out the paths by hand.
+RING: dict[str, Any] = {
+    "planes": 1,
+    "per_plane": 8,
+    "inclination_deg": 0,
+    "altitude_km": 11000,
+    "min_elevation_deg": 50,
+    "lasers": False,
+}
+NEIGHBOURS: list[tuple[int, int]] = [(k, (k + 1) % 8) for k in range(8)]
+
+
+def _under(satellite: int, name: str) -> bp.orbit.Point:
+    return bp.orbit.Point(name, 0.0, 45 * satellite - 97.968)
+
+
+def _ways(*stations: bp.orbit.Point, **rules: Any) -> list[tuple[float, list[int]]]:
+    """When the path from the first station to the second one changes, and the nodes on it."""
+    options: dict[str, Any] = {
+        "shell": RING,
+        "lasers": NEIGHBOURS,
+        "duration": "60 s",
+        "step": "10 s",
+    } | rules
+    made = networks.network(stations, **options)
+    rows = made.paths.filter((pl.col("from") == 8) & (pl.col("to") == 9))
+    return [(t_s, via) for t_s, via in rows.select("t_s", "via").iter_rows()]
+
+
+def test_the_fewest_links_may_be_the_longer_way() -> None:
+    ends = (_under(0, "a"), _under(3, "b"))
+    lasers = [(0, 1), (1, 2), (2, 3), (0, 5), (5, 3)]
+    assert _ways(*ends, lasers=lasers) == [(0.0, [0, 1, 2, 3])]
+    assert _ways(*ends, lasers=lasers, route="hops") == [(0.0, [0, 5, 3])]
+
+
+def test_a_station_keeps_the_satellite_that_a_rule_chooses() -> None:
+    # 20.5 degrees east of satellite 2, which is the highest for 3,703 s and in reach for 7,239 s.
+    ends = [bp.orbit.Point(name, 0.0, 45 * k - 79.468) for k, name in ((2, "a"), (6, "b"))]
+    options: dict[str, Any] = {"duration": "7500 s", "step": "60 s", "min_elevation": 5.0}
+    for select, every, wanted in (
+        ("highest-elevation", None, [(0.0, 2), (3720.0, 1)]),
+        ("highest-elevation", "3000 s", [(0.0, 2), (6000.0, 1)]),
+        ("longest-visible", "lost", [(0.0, 2), (7260.0, 0)]),
+    ):
+        made = networks.network(ends, shell=RING, lasers=NEIGHBOURS, select=select, every=every, **options)
+        first = made.tables.filter((pl.col("node") == 8) & (pl.col("destination") == 9))
+        assert first.select("t_s", "next").rows() == wanted
+
+
+def test_stations_relay_where_no_laser_leads() -> None:
+    # Each sees satellites up to 63.6 degrees away: 8 sees 7, 0 and 1; 9 sees 2, 3 and 4; 10 sees 1 and 2.
+    ends = [bp.orbit.Point(name, 0.0, lon - 99.968) for name, lon in (("a", -15), ("b", 150), ("c", 67.5))]
+    rules: dict[str, Any] = {"lasers": [], "min_elevation": 5.0}
+    assert _ways(*ends, **rules) == [(0.0, [])]
+    assert _ways(*ends, relays=True, **rules) == [(0.0, [1, 10, 2])]
+
+
+def test_routes_avoid_what_fails_and_the_failure_is_told(tmp_path: Path) -> None:
+    near, far = [2, 3, 4], [2, 1, 0, 7, 6, 5, 4]
+    ends = (_under(2, "a"), _under(4, "b"))
+    laser = "laser 3-2, from 5 s to 20 s, detected after 10 s"
+    assert _ways(*ends, failures=[laser]) == [(0.0, near), (20.0, far), (30.0, near)]
+    assert _ways(*ends, failures=["satellite 3, from 20 s"]) == [(0.0, near), (20.0, far)]
+    assert _ways(*ends, failures=["station B, from 20 s"]) == [(0.0, near), (20.0, [])]
+    share = "25 % of satellites, seed 1"
+    made = networks.network(
+        ends, shell=RING, lasers=NEIGHBOURS, duration="60 s", step="10 s", failures=[laser, share]
+    )
+    laser_row, *satellites = made.failed.rows()
+    assert laser_row == ("laser", 2, 3, 5.0, 20.0)
+    assert [row[0] for row in satellites] == ["satellite"] * 2
+    networks.write(made, tmp_path)
+    assert pl.read_csv(tmp_path / "failed.csv").rows() == made.failed.rows()
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ({"route": "hop"}, "no route is called 'hop'; did you mean hops"),
+        ({"select": "path"}, "shortest-path"),
+        ({"every": "15 s"}, "every goes with select"),
+        ({"failures": ["satelite 3"]}, 'write "satellite 17" or "laser 17-18"'),
+        ({"failures": ["satellite 3, at 5 s"]}, "from 20 s to 60 s"),
+        ({"failures": ["satellite 8"]}, "satellite is 8, but must be from 0 to 7"),
+        ({"failures": ["station c"]}, "no station is called 'c'; there are a, b"),
+        ({"failures": ["laser 0-2"]}, "no laser from 0 to 2; 0 has lasers to 1, 7"),
+    ],
+)
+def test_rules_that_do_not_exist_are_named(rules: dict[str, Any], said: str) -> None:
+    with pytest.raises(_core.ScenarioError, match=said):
+        _ways(_under(2, "a"), _under(4, "b"), **rules)
+
+
+def test_the_command_takes_the_rules(cli: Callable[..., SimpleNamespace]) -> None:
+    options = ["--shell", "hypatia-kuiper-k1", "--for", "3 s", "--reach", "length", "--json"]
+    rules = ["--route", "hops", "--select", "highest-elevation", "--every", "lost", "--relays"]
+    fail = ["--fail", "satellite 0", "--fail", "1 % of lasers, seed 2"]
+    sums = json.loads(cli("orbit", "network", *CITIES, *options, *rules, *fail).stdout)
+    assert (sums["failed"], sums["lasers"]) == (1 + 23, 2312)
+    alone = json.loads(cli("orbit", "network", *CITIES, *options, "--no-lasers").stdout)
+    assert (alone["lasers"], alone["reachable"]) == (0, 0.0)

@@ -1,9 +1,10 @@
 //! A whole constellation: the next hop from every satellite and station to every station, over time.
 //!
-//! Paths are the shortest ones from a station over satellites to a station (`trees.rs`); stations relay
-//! nothing. This is the routing of Hypatia (IMC 2020; satgenpy, `algorithm_free_one_only_over_isls`). Tables
-//! hold at steps and are kept as changes. Steps are worked out in parts of equal length, one a thread, with
-//! the same result for any number of threads.
+//! Paths are the shortest ones from a station over satellites to a station (`trees.rs`). Without further rules
+//! this is the routing of Hypatia (IMC 2020; satgenpy, `algorithm_free_one_only_over_isls`). Stations may relay
+//! (`algorithm_free_gs_relays`), paths may have the fewest links, a rule may choose the satellite of each
+//! station (`serving.rs`), and parts may fail (`failures.rs`). Tables hold at steps and are kept as changes.
+//! Steps are worked out in parts of equal length, one a thread, with the same result for any number of threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -11,16 +12,19 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::earth::{distance, light_ns};
+use crate::earth::distance;
 use crate::error::{OrbitError, within, wrong};
+use crate::failures::{Avoided, Failed, Failure, Failures};
 use crate::ground::Point;
 use crate::horizon::{Horizon, Look};
 use crate::knots::Knots;
 use crate::lasers::is_clear;
-use crate::request::{Rule, Satellites, check_sky, check_steps, nanoseconds, read};
+use crate::request::{Choose, Rule, Satellites, When, check_sky, check_steps, nanoseconds, read};
+use crate::serving::{Serving, Turns, best};
 use crate::setting::Sky;
 use crate::shell::Shell;
-use crate::trees::{DOWN, Grid, NOWHERE, Scratch, Tree};
+use crate::tables::{Merged, Part, PathChanges, TableChanges, Tables};
+use crate::trees::{Grid, Links, Scratch, Tree};
 
 /// The tables of a constellation: what is asked for.
 #[derive(Clone, Debug, Deserialize)]
@@ -45,6 +49,21 @@ pub struct NetworkRequest {
     pub reach: Rule,
     /// For the rule `length`, km. By default the shell's, or altitude / sin(least elevation).
     pub greatest_length_km: Option<f64>,
+    /// Which of all paths a packet takes.
+    #[serde(default)]
+    pub route: Route,
+    /// Which satellite serves a station, for what it sends and what is sent to it.
+    #[serde(default)]
+    pub choose: Choose,
+    /// When it is chosen; at every step, unless `choose` is a rule other than the shortest path.
+    #[serde(default)]
+    pub when: When,
+    /// Do stations pass on what is for others?
+    #[serde(default)]
+    pub relays: bool,
+    /// What fails, and when.
+    #[serde(default)]
+    pub failures: Vec<Failure>,
     /// UT1 - UTC, s (IERS Bulletin A).
     #[serde(default)]
     pub ut1_minus_utc_s: f64,
@@ -60,6 +79,28 @@ fn one() -> usize {
     1
 }
 
+/// Which of all paths a packet takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Route {
+    /// The shortest.
+    #[default]
+    Length,
+    /// Of those with the fewest links the shortest; lengths differ if they do so by a millimetre.
+    Hops,
+}
+
+impl Route {
+    /// What a link counts more than its length, km. 2^24 km is more than the paths of any orbit; beside a hundred
+    /// times as much a length is still a multiple of 0.24 mm.
+    fn more_km(self) -> f64 {
+        match self {
+            Self::Length => 0.0,
+            Self::Hops => 16_777_216.0,
+        }
+    }
+}
+
 /// Most entries of one table: 4,408 satellites and 3,000 stations have 22 million.
 const MOST_ENTRIES: usize = 1 << 25;
 
@@ -73,41 +114,18 @@ impl NetworkRequest {
         check_steps(request.duration_s, request.step_s)?;
         check_sky(request.ut1_minus_utc_s, request.greatest_length_km)?;
         within("threads", request.threads as f64, 1.0, 1_024.0)?;
+        request.when.check()?;
+        if request.choose == Choose::ShortestPath && request.when != When::default() {
+            return wrong(
+                "when goes with a rule that chooses the satellite: choose is \"shortest-path\", but must be \
+                 \"highest-elevation\" or \"longest-visible\"",
+            );
+        }
         if request.stations.len() < 2 {
             return wrong(format!("stations: {} of them; a network needs two", request.stations.len()));
         }
         Ok(request)
     }
-}
-
-/// Changes of the tables. Nodes are numbered: satellites by index, then stations in the order of the request.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TableChanges {
-    /// From which instant on, ns; rising. All entries have one at 0.
-    pub t_ns: Vec<i64>,
-    /// Where a packet is.
-    pub node: Vec<u32>,
-    /// The station to which it goes.
-    pub destination: Vec<u32>,
-    /// The next node, or -1 without a path.
-    pub next: Vec<i64>,
-}
-
-/// Changes of the paths between stations.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PathChanges {
-    /// From which instant on, ns; rising. All pairs have one at 0.
-    pub t_ns: Vec<i64>,
-    /// The first station.
-    pub from: Vec<u32>,
-    /// The last one.
-    pub to: Vec<u32>,
-    /// The time one way at that instant, whole ns; infinite without a path.
-    pub delay_ns: Vec<f64>,
-    /// The satellites of all paths in a row.
-    pub satellites: Vec<u32>,
-    /// Where the satellites of each path end in that row; those of a pair without a path are none.
-    pub ends: Vec<u64>,
 }
 
 /// What a request yields.
@@ -121,6 +139,8 @@ pub struct Network {
     pub satellites: Vec<i64>,
     /// Pairs of satellites with a laser between them, by index.
     pub lasers: Vec<(u32, u32)>,
+    /// What fails, and when: packets that are sent over it then are lost.
+    pub failed: Vec<Failed>,
     /// Where all nodes are over time, if the request asks for it.
     pub knots: Option<Knots>,
     /// The shell as TLEs, if the satellites are one.
@@ -153,42 +173,39 @@ pub fn network(request: &NetworkRequest, go_on: &mut dyn FnMut(f64) -> bool) -> 
     }
     let horizons = horizons(request, &sky)?;
     let knots = request.knots.then(|| Knots::new(&sky, &horizons, go_on)).transpose()?;
+    let (grid, stations) = (Grid::new(count, &pairs), horizons.len());
+    let counts = (count as u32, stations as u32);
+    let failures = Failures::new(&request.failures, counts, &pairs, &grid, sky.duration_ns)?;
+    let step_ns = nanoseconds(request.step_s);
+    let steps = (sky.duration_ns as u64).div_ceil(step_ns as u64);
     let job = Job {
-        grid: Grid::new(count, &pairs),
-        step_ns: nanoseconds(request.step_s),
+        steps,
+        to_do: if request.choose == Choose::ShortestPath { steps } else { 2 * steps },
+        request,
+        grid,
+        step_ns,
         sky,
         horizons,
+        failures,
         done: AtomicU64::new(0),
         stop: AtomicBool::new(false),
     };
-    let steps = (job.sky.duration_ns as u64).div_ceil(job.step_ns as u64);
-    let parts = steps.min(request.threads as u64).max(1);
-    let bounds: Vec<u64> = (0..=parts).map(|part| steps * part / parts).collect();
-    let found: Vec<Result<Part, OrbitError>> = thread::scope(|scope| {
-        let job = &job;
-        let workers: Vec<_> = bounds
-            .windows(2)
-            .map(|b| (b[0], b[1]))
-            .map(|(a, b)| scope.spawn(move || job.part(a, b)))
-            .collect();
-        while workers.iter().any(|worker| !worker.is_finished()) {
-            if !go_on(job.done.load(Ordering::Relaxed) as f64 / steps as f64) {
-                job.stop.store(true, Ordering::Relaxed);
-            }
-            thread::park_timeout(Duration::from_millis(10));
-        }
-        workers.into_iter().map(|worker| worker.join().unwrap_or(Err(OrbitError::Interrupted))).collect()
-    });
+    let serving = match request.choose {
+        Choose::ShortestPath => None,
+        _ => Some(Serving { turns: job.split(stations as u64, go_on, |a, b| job.serving(a, b))?.concat() }),
+    };
+    let parts = job.split(steps, go_on, |a, b| job.part(a, b, serving.as_ref()))?;
     let mut merged = Merged::new(entries, request.stations.len());
-    for part in found {
-        merged.add(part?, job.step_ns, count as u32);
+    for part in parts {
+        merged.add(part, step_ns, count as u32);
     }
-    let sky = job.sky;
+    let Job { sky, failures, .. } = job;
     let tles = |shell: &Shell| shell.tles(sky.shell_name.unwrap_or("satellite"), sky.start);
     Ok(Network {
         tles: sky.shell.as_ref().map(tles).transpose()?,
         tables: merged.tables,
         paths: merged.paths,
+        failed: failures.failed,
         knots,
         satellites: sky.ephemeris.satellites().iter().map(|s| s.id).collect(),
         lasers: pairs,
@@ -212,47 +229,111 @@ fn horizons(request: &NetworkRequest, sky: &Sky) -> Result<Vec<Horizon>, OrbitEr
 }
 
 /// What all threads share.
-struct Job {
+struct Job<'a> {
+    request: &'a NetworkRequest,
     grid: Grid,
     step_ns: i64,
+    steps: u64,
+    /// What `done` is at the end.
+    to_do: u64,
     sky: Sky,
     horizons: Vec<Horizon>,
-    /// Steps that are done.
+    failures: Failures,
+    /// Steps that are done; the choice of satellites counts as much as the tables.
     done: AtomicU64,
     stop: AtomicBool,
 }
 
-/// A change of a table entry, or of a path, at a step.
-#[derive(Clone, Copy, Debug)]
-struct Change {
-    step: u64,
-    /// The place of the entry in the table, or of the pair.
-    place: u32,
-    /// The next hop; of a path the number of its satellites.
-    value: u32,
-    /// Of a path.
-    length_km: f64,
-}
+impl Job<'_> {
+    /// Splits work on so many things among the threads. `work` does those from a first one up to but excluding
+    /// another.
+    fn split<T: Send>(
+        &self,
+        things: u64,
+        go_on: &mut dyn FnMut(f64) -> bool,
+        work: impl Fn(u64, u64) -> Result<T, OrbitError> + Sync,
+    ) -> Result<Vec<T>, OrbitError> {
+        let parts = things.min(self.request.threads as u64).max(1);
+        let bounds: Vec<u64> = (0..=parts).map(|part| things * part / parts).collect();
+        thread::scope(|scope| {
+            let work = &work;
+            let workers: Vec<_> = bounds
+                .windows(2)
+                .map(|b| (b[0], b[1]))
+                .map(|(a, b)| scope.spawn(move || work(a, b)))
+                .collect();
+            while workers.iter().any(|worker| !worker.is_finished()) {
+                if !go_on(self.done.load(Ordering::Relaxed) as f64 / self.to_do as f64) {
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+                thread::park_timeout(Duration::from_millis(10));
+            }
+            workers.into_iter().map(|worker| worker.join().unwrap_or(Err(OrbitError::Interrupted))).collect()
+        })
+    }
 
-/// The changes of some steps. The first step has all entries and pairs.
-#[derive(Debug, Default)]
-struct Part {
-    tables: Vec<Change>,
-    paths: Vec<Change>,
-    satellites: Vec<u32>,
-}
+    /// What routes avoid at an instant; nothing where nothing fails.
+    fn avoid(&self, t_ns: i64, avoided: &mut Avoided) {
+        if !self.failures.is_empty() {
+            self.failures.avoid(t_ns, avoided);
+        }
+    }
 
-impl Job {
+    fn nothing_avoided(&self) -> Avoided {
+        Avoided::nothing(self.grid.satellites() + self.horizons.len(), self.grid.lasers.len())
+    }
+
+    /// Which satellite serves each of some stations, over all steps.
+    fn serving(&self, first: u64, end: u64) -> Result<Vec<Turns>, OrbitError> {
+        let NetworkRequest { choose, when, .. } = *self.request;
+        let mut ephemeris = self.sky.ephemeris.anew();
+        let mut horizons = self.horizons[first as usize..end as usize].to_vec();
+        let mut turns = vec![Turns::new(); horizons.len()];
+        let mut intervals = vec![None; horizons.len()];
+        let (mut looks, mut avoided) = (Vec::new(), self.nothing_avoided());
+        for step in 0..self.steps {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(OrbitError::Interrupted);
+            }
+            let t_ns = step as i64 * self.step_ns;
+            let turn = self.sky.turn(t_ns);
+            self.avoid(t_ns, &mut avoided);
+            for (i, horizon) in horizons.iter_mut().enumerate() {
+                let held: Option<usize> = turns[i].last().and_then(|(_, held)| *held);
+                let observer = horizon.observer(t_ns, &turn);
+                let due = when.is_due(t_ns, &mut intervals[i]);
+                if let Some(held) = held.filter(|held| !due && !avoided.nodes[*held])
+                    && horizon.one(held, &mut ephemeris, t_ns, &observer)?.is_some()
+                {
+                    continue;
+                }
+                horizon.all(&mut ephemeris, t_ns, &observer, &mut looks)?;
+                looks.retain(|look| !avoided.nodes[look.index]);
+                let chosen = best(&looks, choose, |index| self.sky.stays(horizon, index, t_ns))?;
+                let chosen = chosen.map(|look| look.index);
+                if step == 0 || chosen != held {
+                    turns[i].push((step, chosen));
+                }
+            }
+            if first == 0 {
+                self.done.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        Ok(turns)
+    }
+
     /// Works out the steps from `first` up to but excluding `end`.
-    fn part(&self, first: u64, end: u64) -> Result<Part, OrbitError> {
-        let (satellites, stations) = (self.sky.ephemeris.satellites().len(), self.horizons.len());
+    fn part(&self, first: u64, end: u64, serving: Option<&Serving>) -> Result<Part, OrbitError> {
+        let (satellites, stations) = (self.grid.satellites(), self.horizons.len());
+        let more_km = self.request.route.more_km();
         let mut ephemeris = self.sky.ephemeris.anew();
         let mut horizons = self.horizons.clone();
         let mut looks: Vec<Vec<Look>> = vec![Vec::new(); stations];
-        let mut trees = vec![Tree::new(satellites); stations];
+        let mut links = Links::new(&self.grid, if self.request.relays { stations } else { 0 });
+        let mut trees = vec![Tree::new(links.nodes()); stations];
         let mut scratch = Scratch::new(satellites);
-        let mut lengths = vec![0.0; self.grid.lasers.len()];
-        let mut tables = Tables::new(satellites, stations);
+        let mut avoided = self.nothing_avoided();
+        let mut tables = Tables::new(satellites, links.nodes(), stations, more_km);
         let mut part = Part::default();
         for step in first..end {
             if self.stop.load(Ordering::Relaxed) {
@@ -260,153 +341,41 @@ impl Job {
             }
             let t_ns = step as i64 * self.step_ns;
             let turn = self.sky.turn(t_ns);
+            self.avoid(t_ns, &mut avoided);
+            let down = |node: u32| avoided.nodes[node as usize];
             let places = ephemeris.all(t_ns)?;
-            for (length, (a, b)) in lengths.iter_mut().zip(&self.grid.lasers) {
-                let (a, b) = (&places[*a as usize], &places[*b as usize]);
-                *length = if is_clear(a, b) { distance(a, b) } else { f64::NAN };
+            for (number, (a, b), length) in links.lasers() {
+                let off = avoided.lasers[number] || down(a) || down(b);
+                let (a, b) = (&places[a as usize], &places[b as usize]);
+                *length = if off || !is_clear(a, b) { f64::NAN } else { distance(a, b) + more_km };
             }
-            for (horizon, seen) in horizons.iter_mut().zip(&mut looks) {
+            for (station, (horizon, seen)) in horizons.iter_mut().zip(&mut looks).enumerate() {
                 let observer = horizon.observer(t_ns, &turn);
-                horizon.all(&mut ephemeris, t_ns, &observer, seen)?;
+                match serving.map(|of| of.at(station, step)) {
+                    None => horizon.all(&mut ephemeris, t_ns, &observer, seen)?,
+                    Some(satellite) => {
+                        seen.clear();
+                        if let Some(index) = satellite {
+                            seen.extend(horizon.one(index, &mut ephemeris, t_ns, &observer)?);
+                        }
+                    }
+                }
+                if !self.failures.is_empty() {
+                    let alone = down((satellites + station) as u32);
+                    seen.retain(|look| !alone && !down(look.index as u32));
+                }
+                seen.iter_mut().for_each(|look| look.range_km += more_km);
+            }
+            if self.request.relays {
+                links.relay(&looks);
             }
             for (tree, seen) in trees.iter_mut().zip(&looks) {
-                tree.follow(&self.grid, &lengths, seen, &mut scratch);
+                tree.follow(&links, seen, &mut scratch);
             }
             tables.compare(step, &trees, &looks, &mut part);
             self.done.fetch_add(1, Ordering::Relaxed);
         }
         Ok(part)
-    }
-}
-
-/// No entry of a table, no path of a pair: everything differs from it.
-const UNKNOWN: u32 = u32::MAX - 2;
-
-/// The tables of the step before.
-struct Tables {
-    satellites: usize,
-    /// The next hops of the satellites, by destination.
-    next: Vec<Vec<u32>>,
-    /// The first satellite, by source and destination.
-    up: Vec<Vec<u32>>,
-    /// The path of each pair, in the order of `up`.
-    paths: Vec<Vec<Vec<u32>>>,
-    /// Has `next` changed in this step?
-    moved: Vec<bool>,
-}
-
-impl Tables {
-    fn new(satellites: usize, stations: usize) -> Self {
-        Self {
-            satellites,
-            next: vec![vec![UNKNOWN; satellites]; stations],
-            up: vec![vec![UNKNOWN; stations]; stations],
-            paths: vec![vec![vec![UNKNOWN]; stations]; stations],
-            moved: vec![false; stations],
-        }
-    }
-
-    /// Notes what is not as it was a step before: entries by node and destination, paths by source and
-    /// destination.
-    fn compare(&mut self, step: u64, trees: &[Tree], looks: &[Vec<Look>], part: &mut Part) {
-        let begin = part.tables.len();
-        let place = |node: usize, to: usize| (node * trees.len() + to) as u32;
-        for (to, (tree, known)) in trees.iter().zip(&mut self.next).enumerate() {
-            self.moved[to] = tree.next != *known;
-            if !self.moved[to] {
-                continue;
-            }
-            for (node, (&next, known)) in tree.next.iter().zip(known).enumerate() {
-                if *known != next {
-                    let value = if next == DOWN { (self.satellites + to) as u32 } else { next };
-                    part.tables.push(Change { step, place: place(node, to), value, length_km: 0.0 });
-                    *known = next;
-                }
-            }
-        }
-        for (from, seen) in looks.iter().enumerate() {
-            for (to, tree) in trees.iter().enumerate().filter(|(to, _)| *to != from) {
-                let (mut up, mut length_km) = (NOWHERE, f64::INFINITY);
-                for look in seen {
-                    let km = look.range_km + tree.distance[look.index];
-                    if km < length_km {
-                        (up, length_km) = (look.index as u32, km);
-                    }
-                }
-                let known = &mut self.up[from][to];
-                if *known != up {
-                    *known = up;
-                    let place = place(self.satellites + from, to);
-                    part.tables.push(Change { step, place, value: up, length_km: 0.0 });
-                } else if !self.moved[to] {
-                    continue;
-                }
-                let path: Vec<u32> =
-                    std::iter::successors(Some(up), |at| tree.next.get(*at as usize).copied())
-                        .take_while(|at| (*at as usize) < self.satellites)
-                        .collect();
-                let known = &mut self.paths[from][to];
-                if *known != path {
-                    part.satellites.extend_from_slice(&path);
-                    let value = path.len() as u32;
-                    part.paths.push(Change { step, place: place(from, to), value, length_km });
-                    *known = path;
-                }
-            }
-        }
-        part.tables[begin..].sort_unstable_by_key(|change| change.place);
-    }
-}
-
-/// The parts, one behind the other.
-struct Merged {
-    stations: u32,
-    tables: TableChanges,
-    paths: PathChanges,
-    /// What holds at the end of the parts so far.
-    entries: Vec<u32>,
-    known: Vec<Vec<u32>>,
-}
-
-impl Merged {
-    fn new(entries: usize, stations: usize) -> Self {
-        Self {
-            stations: stations as u32,
-            tables: TableChanges::default(),
-            paths: PathChanges::default(),
-            entries: vec![UNKNOWN; entries],
-            known: vec![vec![UNKNOWN]; stations * stations],
-        }
-    }
-
-    /// Adds a part. Its first step has all entries; those that hold already are no changes.
-    fn add(&mut self, part: Part, step_ns: i64, satellites: u32) {
-        for Change { step, place, value, .. } in part.tables {
-            let (node, to) = (place / self.stations, place % self.stations);
-            if std::mem::replace(&mut self.entries[place as usize], value) == value {
-                continue;
-            }
-            self.tables.t_ns.push(step as i64 * step_ns);
-            self.tables.node.push(node);
-            self.tables.destination.push(satellites + to);
-            self.tables.next.push(if value == NOWHERE { -1 } else { i64::from(value) });
-        }
-        let mut rest = part.satellites.as_slice();
-        for Change { step, place, value, length_km } in part.paths {
-            let (path, behind) = rest.split_at(value as usize);
-            rest = behind;
-            let known = &mut self.known[place as usize];
-            if known == path {
-                continue;
-            }
-            *known = path.to_vec();
-            self.paths.t_ns.push(step as i64 * step_ns);
-            self.paths.from.push(satellites + place / self.stations);
-            self.paths.to.push(satellites + place % self.stations);
-            self.paths.delay_ns.push(light_ns(length_km));
-            self.paths.satellites.extend_from_slice(path);
-            self.paths.ends.push(self.paths.satellites.len() as u64);
-        }
     }
 }
 
@@ -436,6 +405,11 @@ mod tests {
             min_elevation_deg: None,
             reach: Rule::Length,
             greatest_length_km: None,
+            route: Route::Length,
+            choose: Choose::ShortestPath,
+            when: When::default(),
+            relays: false,
+            failures: Vec::new(),
             ut1_minus_utc_s: 0.0,
             threads,
             knots: false,
@@ -484,10 +458,8 @@ mod tests {
                         .find(|&i| held(&paths.t_ns[i]) && (paths.from[i], paths.to[i]) == (from, to))
                         .expect("all pairs are known at the start");
                     let begin = if last == 0 { 0 } else { paths.ends[last - 1] } as usize;
-                    let path: Vec<i64> = paths.satellites[begin..paths.ends[last] as usize]
-                        .iter()
-                        .map(|at| i64::from(*at))
-                        .collect();
+                    let path: Vec<i64> =
+                        paths.via[begin..paths.ends[last] as usize].iter().map(|at| i64::from(*at)).collect();
                     assert_eq!(path, wanted, "{from} to {to} at {t_s} s");
                     let mut at = from;
                     for next in path.iter().copied().chain([i64::from(to)]).filter(|_| !path.is_empty()) {

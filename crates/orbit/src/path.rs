@@ -6,7 +6,8 @@ use crate::earth::{Turn, light_ns};
 use crate::error::OrbitError;
 use crate::horizon::{Look, Observer};
 use crate::lasers::End;
-use crate::request::{Choose, Interval, Mode, Moment, Request, When, nanoseconds};
+use crate::request::{Choose, Mode, Request, nanoseconds};
+use crate::serving::best;
 use crate::setting::Setting;
 
 /// The path at every step, a column a name. See the fields for units; a row where nothing is
@@ -150,21 +151,9 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Is a choice due at a step?
-    fn is_due(&mut self, t_ns: i64) -> bool {
-        match self.request.when {
-            When::Named(Moment::EveryStep) => true,
-            When::Named(Moment::WhenLost) => false,
-            When::Every(Interval { every_s, first_s }) => {
-                let number = (t_ns - nanoseconds(first_s)).div_euclid(nanoseconds(every_s));
-                self.interval.replace(number) != Some(number)
-            }
-        }
-    }
-
     /// The path at an instant.
     fn way(&mut self, t_ns: i64, is_step: bool) -> Result<Option<Way>, OrbitError> {
-        let choose = is_step && self.is_due(t_ns);
+        let choose = is_step && self.request.when.is_due(t_ns, &mut self.interval);
         let turn = self.setting.sky.turn(t_ns);
         let setting = &mut self.setting;
         let observer = setting.a.observer(t_ns, &turn);
@@ -238,17 +227,8 @@ impl<'a> Walk<'a> {
     /// The chosen satellite over one end of a path over lasers.
     fn best(&mut self, t_ns: i64, over_a: bool) -> Result<Option<Look>, OrbitError> {
         let looks = if over_a { &self.seen_a } else { &self.seen_b };
-        let mut best: Option<(f64, Look)> = None;
-        for look in looks {
-            let merit = match self.request.choose {
-                Choose::LongestVisible => self.setting.stays(!over_a as usize, look.index, t_ns)?,
-                Choose::HighestElevation | Choose::ShortestPath => look.sin_elevation,
-            };
-            if best.is_none_or(|(known, _)| merit > known) {
-                best = Some((merit, *look));
-            }
-        }
-        Ok(best.map(|(_, look)| look))
+        let setting = &mut self.setting;
+        best(looks, self.request.choose, |index| setting.stays(usize::from(!over_a), index, t_ns))
     }
 
     fn by_bent_pipe(&mut self, t_ns: i64, turn: &Turn, choose: bool) -> Result<Option<Way>, OrbitError> {

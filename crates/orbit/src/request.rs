@@ -103,7 +103,7 @@ impl Mode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Choose {
-    /// The one, or the pair, with the shortest path.
+    /// The one, or the pair, with the shortest path; in a network, another one for each destination if need be.
     #[default]
     ShortestPath,
     /// The highest above the horizon; of a bent pipe that at `a`.
@@ -123,6 +123,29 @@ pub enum When {
     Named(Moment),
     /// At intervals.
     Every(Interval),
+}
+
+impl When {
+    /// Checks its numbers.
+    pub(crate) fn check(&self) -> Result<(), OrbitError> {
+        if let Self::Every(Interval { every_s, first_s }) = *self {
+            within("when.every_s", every_s, 1e-3, 86_400.0)?;
+            within("when.first_s", first_s, 0.0, 86_400.0)?;
+        }
+        Ok(())
+    }
+
+    /// Is a choice due at a step? `interval` is the number of the interval of the last one.
+    pub(crate) fn is_due(&self, t_ns: i64, interval: &mut Option<i64>) -> bool {
+        match self {
+            Self::Named(Moment::EveryStep) => true,
+            Self::Named(Moment::WhenLost) => false,
+            Self::Every(every) => {
+                let number = (t_ns - nanoseconds(every.first_s)).div_euclid(nanoseconds(every.every_s));
+                interval.replace(number) != Some(number)
+            }
+        }
+    }
 }
 
 impl Default for When {
@@ -208,10 +231,7 @@ impl Request {
         check_sky(self.ut1_minus_utc_s, self.greatest_length_km)?;
         within("handover_break_s", self.handover_break_s, 0.0, 3_600.0)?;
         within("ground_speed", self.ground_speed, 0.01, 1.0)?;
-        if let When::Every(Interval { every_s, first_s }) = self.when {
-            within("when.every_s", every_s, 1e-3, 86_400.0)?;
-            within("when.first_s", first_s, 0.0, 86_400.0)?;
-        }
+        self.when.check()?;
         let points = [("a", Some(&self.a)), ("b", self.b.as_ref())];
         let gateways = self.gateways.iter().enumerate().map(|(i, g)| (format!("gateways[{i}]"), Some(g)));
         for (key, point) in points.map(|(k, p)| (k.to_owned(), p)).into_iter().chain(gateways) {

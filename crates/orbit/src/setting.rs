@@ -93,6 +93,14 @@ impl Sky {
         };
         Ok(Horizon::new(ground, reach, &self.ephemeris))
     }
+
+    /// Until when a satellite that is in reach of a point stays so, ns; six hours ahead at most.
+    pub(crate) fn stays(&self, horizon: &mut Horizon, index: usize, t_ns: i64) -> Result<f64, OrbitError> {
+        const LONGEST_NS: i64 = 6 * 3_600 * 1_000_000_000;
+        let turn_at = |t: i64| self.turn(t);
+        let until = horizon.stays_until(index, &self.ephemeris, t_ns, t_ns + LONGEST_NS, &turn_at)?;
+        Ok(until as f64)
+    }
 }
 
 /// Everything that a run needs.
@@ -148,12 +156,8 @@ impl Setting {
 
     /// Until when a satellite stays in reach of a point, ns; point 0 is `a`, 1 the first of the ends.
     pub(crate) fn stays(&mut self, point: usize, index: usize, t_ns: i64) -> Result<f64, OrbitError> {
-        const LONGEST_NS: i64 = 6 * 3_600 * 1_000_000_000;
-        let sky = &self.sky;
-        let turn_at = |t: i64| sky.turn(t);
         let horizon = if point == 0 { &mut self.a } else { &mut self.ends[point - 1] };
-        let until = horizon.stays_until(index, &sky.ephemeris, t_ns, t_ns + LONGEST_NS, &turn_at)?;
-        Ok(until as f64)
+        self.sky.stays(horizon, index, t_ns)
     }
 }
 

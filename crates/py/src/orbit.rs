@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bentpipe_orbit::{
-    Columns, Network, NetworkRequest, OrbitError, PathChanges, Request, TableChanges, Timetable,
+    Columns, FailedPart, Network, NetworkRequest, OrbitError, PathChanges, Request, TableChanges, Timetable,
 };
 use numpy::PyArray1;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -68,7 +68,7 @@ pub(crate) fn orbit_network<'py>(
     let request = NetworkRequest::from_json(request_json).map_err(wrong)?;
     let made = watched(py, progress, |go_on| bentpipe_orbit::network(&request, go_on))?;
     // Knots are for simulators, which take them in Rust.
-    let Network { tables, paths, knots: _, satellites, lasers, tles, epoch, shell, .. } = made;
+    let Network { tables, paths, failed, knots: _, satellites, lasers, tles, epoch, shell, .. } = made;
     let (min_elevation_deg, warnings) = (made.min_elevation_deg, made.warnings);
     let out = PyDict::new(py);
     let TableChanges { t_ns, node, destination, next } = tables;
@@ -78,15 +78,26 @@ pub(crate) fn orbit_network<'py>(
     rows.set_item("destination", PyArray1::from_vec(py, destination))?;
     rows.set_item("next", PyArray1::from_vec(py, next))?;
     out.set_item("tables", rows)?;
-    let PathChanges { t_ns, from, to, delay_ns, satellites: on_way, ends } = paths;
+    let PathChanges { t_ns, from, to, delay_ns, via, ends } = paths;
     let rows = PyDict::new(py);
     rows.set_item("t_ns", PyArray1::from_vec(py, t_ns))?;
     rows.set_item("from", PyArray1::from_vec(py, from))?;
     rows.set_item("to", PyArray1::from_vec(py, to))?;
     rows.set_item("delay_ns", PyArray1::from_vec(py, delay_ns))?;
     out.set_item("paths", rows)?;
-    out.set_item("on_way", PyArray1::from_vec(py, on_way))?;
+    out.set_item("via", PyArray1::from_vec(py, via))?;
     out.set_item("ends", PyArray1::from_vec(py, ends))?;
+    let part = |which: fn(FailedPart) -> Option<u32>| {
+        failed.iter().map(|one| which(one.part).map_or(-1, i64::from)).collect::<Vec<i64>>()
+    };
+    let node = part(|part| if let FailedPart::Node(node) = part { Some(node) } else { None });
+    let laser = part(|part| if let FailedPart::Laser(laser) = part { Some(laser) } else { None });
+    let rows = PyDict::new(py);
+    rows.set_item("node", PyArray1::from_vec(py, node))?;
+    rows.set_item("laser", PyArray1::from_vec(py, laser))?;
+    rows.set_item("from_ns", PyArray1::from_vec(py, failed.iter().map(|one| one.from_ns).collect()))?;
+    rows.set_item("to_ns", PyArray1::from_vec(py, failed.iter().map(|one| one.to_ns).collect()))?;
+    out.set_item("failed", rows)?;
     out.set_item("satellites", PyArray1::from_vec(py, satellites))?;
     out.set_item("lasers", lasers)?;
     out.set_item("tles", tles)?;

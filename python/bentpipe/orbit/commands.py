@@ -171,6 +171,29 @@ def network_verb(
     reach: Annotated[
         str | None, option("RULE", '"elevation", or "length" as in Hypatia; by default elevation.')
     ] = None,
+    route: Annotated[
+        str, option("RULE", '"length": the shortest path, or "hops": the fewest links.')
+    ] = "length",
+    select: Annotated[
+        str, option("HOW", "A station's satellite: shortest-path, highest-elevation or longest-visible.")
+    ] = "shortest-path",
+    every: Annotated[
+        str | None, option("TIME", 'When it is selected: "15 s", or "lost"; by default every step.')
+    ] = None,
+    relays: Annotated[
+        bool, typer.Option("--relays", help="Stations pass on what is for others, as in Hypatia.")
+    ] = False,
+    lasers: Annotated[
+        bool, typer.Option("--lasers/--no-lasers", help="By default lasers if the shell has them.")
+    ] = True,
+    fail: Annotated[
+        list[str] | None,
+        option(
+            "WHAT",
+            '"satellite 17", "laser 17-18", "station Tokyo" or "5 % of lasers, seed 3"; then ", from 20 s to '
+            '60 s" and ", detected after 5 s". Repeatable.',
+        ),
+    ] = None,
     out: Annotated[
         Path | None, option("DIR", "Write tables.parquet, paths.parquet and nodes.csv.", "--out", "-o")
     ] = None,
@@ -185,8 +208,8 @@ def network_verb(
     from bentpipe.orbit import networks, tables
     from bentpipe.sweeps.execution import cores
 
-    if from_ is not None and (places or shell or tle or reach or min_elevation is not None):
-        raise _core.ScenarioError("--from has satellites, stations and reach; leave the others out")
+    if from_ is not None and (places or shell or tle or reach or min_elevation is not None or not lasers):
+        raise _core.ScenarioError("--from has satellites, lasers, stations and reach; leave the others out")
     known = None if from_ is None else folders.read(from_)
     usual = ("200 s", "1 s")
     if known is not None and known.step_s is not None:
@@ -198,17 +221,18 @@ def network_verb(
             raise _core.ScenarioError("--hypatia goes with a shell: its first line has planes and slots")
     for folder in filter(None, (out, hypatia)):
         make_folder(folder)
-    threads = workers or cores()
+    common: dict[str, Any] = {
+        "route": route, "select": select, "every": every, "relays": relays, "failures": fail or [],
+        "duration": duration, "step": step, "epoch": epoch, "threads": workers or cores(),
+    }  # fmt: skip
     with terminal.Bar("tables") as bar:
         if known is None:
             made = networks.network(
-                places or None, shell=shell, tle=tle, duration=duration, step=step, epoch=epoch,
-                min_elevation=min_elevation, reach=reach or "elevation", threads=threads, progress=bar,
+                places or None, shell=shell, tle=tle, min_elevation=min_elevation, reach=reach or "elevation",
+                lasers=None if lasers else [], progress=bar, **common,
             )  # fmt: skip
         else:
-            made = folders.network_of(
-                known, duration=duration, step=step, epoch=epoch, threads=threads, progress=bar
-            )
+            made = folders.network_of(known, progress=bar, **common)
     found = None if known is None or known.tables is None else folders.agreement(made, known.tables)
 
     def write() -> None:

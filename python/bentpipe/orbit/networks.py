@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,28 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, units
 from bentpipe.io.files import csv_text, replace_text, write_frame
-from bentpipe.orbit.ground import SOURCES, Point, checked, place, read_points, table
-from bentpipe.orbit.paths import REACH, furthest, satellites_of
+from bentpipe.orbit.ground import SOURCES, Point, checked, key, place, read_points, table
+from bentpipe.orbit.paths import REACH, SELECT, furthest, satellites_of, when_of
 from bentpipe.registry import unknown
 
 if TYPE_CHECKING:
     import polars as pl
+
+ROUTES = ("length", "hops")
+"""Rules for the path of a packet: the shortest, or of those with the fewest links the shortest."""
+_FAILURE = (
+    (re.compile(r"satellite\s+(?P<satellite>\d+)"), "satellite 17"),
+    (re.compile(r"laser\s+(?P<a>\d+)\s*-\s*(?P<b>\d+)"), "laser 17-18"),
+    (re.compile(r"station\s+(?P<station>.+)"), "station Tokyo"),
+    (re.compile(r"(?P<percent>\d+(?:\.\d+)?)\s*% of (?P<of>satellites|lasers)"), "5 % of lasers"),
+)
+"""What fails, and an example of it."""
+_WHEN = (
+    (re.compile(r"from\s+(?P<from_s>.+?)(?:\s+to\s+(?P<to_s>.+))?"), "from 20 s to 60 s"),
+    (re.compile(r"detected after\s+(?P<detect_s>.+)"), "detected after 5 s"),
+    (re.compile(r"seed\s+(?P<seed>\d+)"), "seed 3"),
+)
+"""What may stand behind it."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +49,11 @@ class Network:
     Attributes:
         tables: changes of the next hops: t_s, node, destination (a station's node), next (a node; null
             without a path). At 0 s there is a row for every node and destination.
-        paths: changes of the paths between stations: t_s, from, to (nodes), satellites (a list; empty without
-            a path), delay_s (one way over the path at that instant; null without one). At 0 s there is a row
-            for every pair.
+        paths: changes of the paths between stations: t_s, from, to (nodes), via (a list of the nodes between:
+            satellites, and stations that relay; empty without a path), delay_s (one way over the path at that
+            instant; null without one). At 0 s there is a row for every pair.
+        failed: what fails: kind (satellite, laser or station), node, other (the second satellite of a laser;
+            null for others), from_s, to_s. Routes learn of it later, if that is said.
         satellites: the number of each satellite: its index in a shell, the NORAD number of a TLE.
         stations: names of the stations, in the order of their nodes.
         lasers: pairs of nodes with a laser between them.
@@ -45,6 +64,7 @@ class Network:
 
     tables: pl.DataFrame
     paths: pl.DataFrame
+    failed: pl.DataFrame
     satellites: list[int]
     stations: list[Point]
     lasers: list[tuple[int, int]]
@@ -92,6 +112,11 @@ def network(
     reach: str = "elevation",
     greatest_length_km: float | None = None,
     lasers: list[tuple[int, int]] | None = None,
+    route: str = "length",
+    select: str = "shortest-path",
+    every: str | None = None,
+    relays: bool = False,
+    failures: Iterable[str] = (),
     threads: int = 1,
     progress: Callable[[float], object] | None = None,
 ) -> Network:
@@ -99,7 +124,7 @@ def network(
 
         bp.orbit.network(["Tokyo", "Paris", "Lagos"], shell="hypatia-kuiper-k1", duration="20 s")
 
-    Each path is the shortest from a station over satellites to a station; stations relay nothing.
+    Without further rules each path is the shortest from a station over satellites to a station.
 
     Args:
         places: the stations, as `stations` reads them, or points; by default `cities`.
@@ -113,6 +138,14 @@ def network(
         reach: "elevation", or "length" as in Hypatia.
         greatest_length_km: of a link to the ground, for `reach="length"`; by default the shell's.
         lasers: pairs of satellites with a laser between them, by index; by default the +grid of the shell.
+            An empty list: none.
+        route: one of `ROUTES`.
+        select: which satellite serves a station, for what it sends and what is sent to it: that of the
+            shortest path, "highest-elevation", or "longest-visible".
+        every: when it is chosen: None at every step, "15 s", or "lost": when one is lost.
+        relays: stations pass on what is for others.
+        failures: what fails, and when: "satellite 17", "laser 17-18", "station Tokyo" or
+            "5 % of lasers, seed 3", each with ", from 20 s to 60 s" and ", detected after 5 s" if need be.
         threads: how many threads work; the result does not depend on it.
         progress: called with the share that is done.
 
@@ -124,6 +157,14 @@ def network(
         raise _core.ScenarioError(unknown("rule of reach", reach, list(REACH)))
     if min_elevation is not None and not math.isfinite(min_elevation):
         raise _core.ScenarioError(f"min_elevation {min_elevation}: write degrees, for example 25")
+    if route not in ROUTES:
+        raise _core.ScenarioError(unknown("route", route, list(ROUTES)))
+    if select not in SELECT:
+        raise _core.ScenarioError(unknown("way to select", select, list(SELECT)))
+    if every is not None and select == SELECT[0]:
+        raise _core.ScenarioError(
+            f"every goes with select, {SELECT[1]} or {SELECT[2]}: the shortest path is that of each step"
+        )
     ends = stations(cities() if places is None else places)
     request = {
         "satellites": satellites_of(shell, tle) if satellites is None else satellites,
@@ -135,13 +176,20 @@ def network(
         "min_elevation_deg": min_elevation,
         "reach": reach,
         "greatest_length_km": greatest_length_km,
+        "route": route,
+        "choose": select,
+        "when": when_of(every),
+        "relays": relays,
+        "failures": [_failure(text, ends) for text in failures],
         "threads": threads,
     }
     return _network(_core.orbit_network(json.dumps(request, allow_nan=False), progress), ends, request)
 
 
 def write(made: Network, folder: Path) -> None:
-    """Writes tables.parquet, paths.parquet, and nodes.csv with node, kind, name, lat_deg, lon_deg.
+    """Writes tables.parquet, paths.parquet, nodes.csv (node, kind, name, lat_deg, lon_deg), and failed.csv.
+
+    The last one only if something fails.
 
     Raises:
         OSError: the folder cannot be written.
@@ -155,6 +203,8 @@ def write(made: Network, folder: Path) -> None:
         for node, point in enumerate(made.stations, len(made.satellites))
     ]
     replace_text(folder / "nodes.csv", csv_text(rows))
+    if made.failed.height > 0:
+        replace_text(folder / "failed.csv", made.failed.write_csv())
 
 
 def _network(raw: dict[str, Any], ends: list[Point], request: dict[str, Any]) -> Network:
@@ -167,18 +217,20 @@ def _network(raw: dict[str, Any], ends: list[Point], request: dict[str, Any]) ->
         "destination",
         pl.when(pl.col("next") >= 0).then(pl.col("next")).cast(pl.UInt32).alias("next"),
     )
-    on_way, bounds = raw["on_way"].tolist(), [0, *raw["ends"].tolist()]
-    ways = [on_way[begin:end] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
+    failed = _failed(raw, len(raw["satellites"]))
+    via, bounds = raw["via"].tolist(), [0, *raw["ends"].tolist()]
+    ways = [via[begin:end] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
     delay_s = raw["paths"]["delay_ns"] / 1e9
     paths = pl.DataFrame(raw["paths"]).select(
         pl.Series("t_s", raw["paths"]["t_ns"] / 1e9),
         "from",
         "to",
-        pl.Series("satellites", ways, dtype=pl.List(pl.UInt32)),
+        pl.Series("via", ways, dtype=pl.List(pl.UInt32)),
         pl.when(pl.col("delay_ns").is_finite()).then(pl.Series("delay_s", delay_s)).alias("delay_s"),
     )
     info = json.loads(raw["info"]) | {key: request[key] for key in ("duration_s", "step_s")}
-    made = Network(tables, paths, raw["satellites"].tolist(), ends, raw["lasers"], raw["tles"], info, request)
+    satellites = raw["satellites"].tolist()
+    made = Network(tables, paths, failed, satellites, ends, raw["lasers"], raw["tles"], info, request)
     info["warnings"] += _unreached(made)
     return made
 
@@ -199,6 +251,53 @@ def _unreached(made: Network) -> list[str]:
         if all(abs(point.lat_deg) > limit for point in alone):
             reason = f": the satellites serve latitudes up to {limit:.3g} degrees"
     return [f"no path ever leads to {names}{reason}"]
+
+
+def _failed(raw: dict[str, Any], satellites: int) -> pl.DataFrame:
+    import polars as pl
+
+    rows: list[tuple[str, int, int | None, float, float]] = []
+    columns = (raw["failed"][name].tolist() for name in ("node", "laser", "from_ns", "to_ns"))
+    for node, laser, from_ns, to_ns in zip(*columns, strict=True):
+        kind, ends = ("laser", raw["lasers"][laser]) if laser >= 0 else ("satellite", (node, None))
+        kind = "station" if node >= satellites else kind
+        rows.append((kind, *ends, from_ns / 1e9, to_ns / 1e9))
+    nodes, times = dict.fromkeys(("node", "other"), pl.UInt32), dict.fromkeys(("from_s", "to_s"), pl.Float64)
+    schema = {"kind": pl.String, **nodes, **times}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _failure(text: str, ends: list[Point]) -> dict[str, Any]:
+    """A failure as the compiled module takes it."""
+    parts = [part.strip() for part in text.split(",")]
+    said: dict[str, str] = {}
+    while len(parts) > 1 and (found := _matched(_WHEN, parts[-1])) is not None:
+        said |= found
+        parts.pop()
+    what = _matched(_FAILURE, ",".join(parts))  # coordinates of a station have a comma, too
+    if what is None:
+        first = " or ".join(f'"{example}"' for _, example in _FAILURE)
+        more = ", ".join(f'"{example}"' for _, example in _WHEN)
+        raise _core.ScenarioError(f"failure {text!r}: write {first}, and behind commas {more}")
+    request: dict[str, Any] = {name: units.seconds(said[name], name) for name in said if name != "seed"}
+    if "seed" in said:
+        request["seed"] = int(said["seed"])
+    if "station" in what:
+        keys = [key(point.name) for point in ends]
+        if key(what["station"]) not in keys:
+            raise _core.ScenarioError(unknown("station", what["station"], [point.name for point in ends]))
+        return request | {"station": keys.index(key(what["station"]))}
+    if "percent" in what:
+        return request | {"share": float(what["percent"]) / 100, "of": what["of"]}
+    if "a" in what:
+        return request | {"laser": [int(what["a"]), int(what["b"])]}
+    return request | {"satellite": int(what["satellite"])}
+
+
+def _matched(forms: tuple[tuple[re.Pattern[str], str], ...], text: str) -> dict[str, str] | None:
+    """The groups of the form that a text has; None if it has none."""
+    found = next(filter(None, (form.fullmatch(text) for form, _ in forms)), None)
+    return None if found is None else {name: value for name, value in found.groupdict().items() if value}
 
 
 def _fixed(text: str) -> Point:

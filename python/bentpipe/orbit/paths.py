@@ -159,7 +159,7 @@ def solve(
         "epoch": epoch,
         "mode": mode or ("bent-pipe" if gateway is not None else None),
         "choose": select,
-        "when": _when(every),
+        "when": when_of(every),
         "min_elevation_deg": min_elevation,
         "reach": reach,
         "handover_break_s": 0.0 if handover_break is None else units.seconds(handover_break, "break"),
@@ -246,7 +246,12 @@ def _gateways(given: str | Sequence[End] | None, duration_s: float) -> list[dict
     return [_end(one, "gateway", duration_s) for one in ([given] if isinstance(given, str) else given)]
 
 
-def _when(every: str | None) -> str | dict[str, float]:
+def when_of(every: str | None) -> str | dict[str, float]:
+    """The key `when` of a request: at every step, when a satellite is lost, or at intervals.
+
+    Raises:
+        ScenarioError: the interval is no time.
+    """
     if every is None or every == "step":
         return "every-step"
     return "when-lost" if every == "lost" else {"every_s": units.seconds(every, "every")}

@@ -119,13 +119,14 @@ def network_sums(made: Network) -> dict[str, Any]:
     with_path = held.filter(pl.col("delay_s").is_not_null())
     weights = with_path["holds"].to_numpy()
     delay_s = with_path["delay_s"].to_numpy()
-    links = with_path["satellites"].list.len().to_numpy() + 1
+    links = with_path["via"].list.len().to_numpy() + 1
     reached = len(weights) > 0
     return {
         "satellites": count,
         "lasers": len(made.lasers),
         "stations": stations,
         "tables": number,
+        "failed": made.failed.height,
         "entries": (count + stations - 1) * stations,
         "paths": stations * (stations - 1),
         "entries_changed": made.tables.filter(later).height / max(number - 1, 1),
@@ -151,6 +152,8 @@ def show_network(made: Network, found: Agreement | None) -> None:
         f"next {sums['entries_changed']:.4g} of {sums['entries']:,} entries and "
         f"{sums['paths_changed']:.4g} of {sums['paths']:,} paths change"
     )
+    if sums["failed"]:
+        terminal.line(f"{sums['failed']:,} of its satellites, lasers and stations fail")
     if found is not None:
         terminal.line(
             f"as in the folder: {found.same_entries:,} of {found.entries:,} entries, "
