@@ -1,6 +1,6 @@
 //! Constellations for the simulator, worked out by `bentpipe.orbit.simulated`.
 
-use bentpipe_sim::constellation::{Changes, Constellation, Knots};
+use bentpipe_sim::constellation::{Changes, Constellation, Failed, Knots};
 use numpy::{PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -19,6 +19,7 @@ pub(crate) fn constellation(request: &str) -> Result<Constellation, String> {
 fn read(made: &Bound<'_, PyDict>) -> PyResult<Constellation> {
     let item = |key: &str| made.as_any().get_item(key);
     let stations: Vec<String> = item("stations")?.extract()?;
+    let failed = |(a, b, from_ns, to_ns)| Failed { ends: (a, b), from_ns, to_ns };
     let satellites = item("satellites")?.extract()?;
     let xyz_km: PyReadonlyArray2<'_, f64> = item("xyz_km")?.extract()?;
     let xyz_km = xyz_km.as_array().outer_iter().map(|row| [row[0], row[1], row[2]]).collect();
@@ -41,6 +42,7 @@ fn read(made: &Bound<'_, PyDict>) -> PyResult<Constellation> {
             destination: column("destination")?,
             next: item("next")?.extract::<PyReadonlyArray1<'_, i64>>()?.to_vec()?,
         },
+        failed: item("failed")?.extract::<Vec<(u32, u32, u64, u64)>>()?.into_iter().map(failed).collect(),
         warnings: item("warnings")?.extract()?,
         stations,
     })

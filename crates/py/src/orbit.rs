@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use bentpipe_orbit::{
-    Columns, FailedPart, Network, NetworkRequest, OrbitError, PathChanges, Request, TableChanges, Timetable,
+    Columns, FailedPart, Knots, Network, NetworkRequest, OrbitError, PathChanges, Request, TableChanges,
+    Timetable,
 };
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -67,8 +68,7 @@ pub(crate) fn orbit_network<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let request = NetworkRequest::from_json(request_json).map_err(wrong)?;
     let made = watched(py, progress, |go_on| bentpipe_orbit::network(&request, go_on))?;
-    // Knots are for simulators, which take them in Rust.
-    let Network { tables, paths, failed, knots: _, satellites, lasers, tles, epoch, shell, .. } = made;
+    let Network { tables, paths, failed, knots, satellites, lasers, tles, epoch, shell, .. } = made;
     let (min_elevation_deg, warnings) = (made.min_elevation_deg, made.warnings);
     let out = PyDict::new(py);
     let TableChanges { t_ns, node, destination, next } = tables;
@@ -98,6 +98,13 @@ pub(crate) fn orbit_network<'py>(
     rows.set_item("from_ns", PyArray1::from_vec(py, failed.iter().map(|one| one.from_ns).collect()))?;
     rows.set_item("to_ns", PyArray1::from_vec(py, failed.iter().map(|one| one.to_ns).collect()))?;
     out.set_item("failed", rows)?;
+    if let Some(Knots { first_ns, spacing_ns, xyz_km, .. }) = knots {
+        let rows = PyDict::new(py);
+        rows.set_item("first_ns", first_ns)?;
+        rows.set_item("spacing_ns", spacing_ns)?;
+        rows.set_item("xyz_km", PyArray2::from_owned_array(py, numpy::ndarray::arr2(&xyz_km)))?;
+        out.set_item("knots", rows)?;
+    }
     out.set_item("satellites", PyArray1::from_vec(py, satellites))?;
     out.set_item("lasers", lasers)?;
     out.set_item("tles", tles)?;

@@ -21,6 +21,7 @@ from bentpipe.orbit.paths import REACH, SELECT, furthest, satellites_of, when_of
 from bentpipe.registry import unknown
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
 
 ROUTES = ("length", "hops")
@@ -41,6 +42,23 @@ _WHEN = (
 
 
 @dataclass(frozen=True)
+class Knots:
+    """Positions of all nodes at even instants, Earth-fixed.
+
+    A polynomial of the fifth degree through six of them gives a position at any instant within a centimetre.
+
+    Attributes:
+        first_ns: the first instant, three of them before the start.
+        spacing_ns: between two instants.
+        xyz_km: all nodes of the first instant, then those of the second one, in rows of x, y, z.
+    """
+
+    first_ns: int
+    spacing_ns: int
+    xyz_km: np.ndarray
+
+
+@dataclass(frozen=True)
 class Network:
     """The forwarding tables of a constellation over time.
 
@@ -58,6 +76,7 @@ class Network:
         stations: names of the stations, in the order of their nodes.
         lasers: pairs of nodes with a laser between them.
         tles: the satellites of a shell as TLEs; None for others.
+        knots: where the nodes are over time; None unless asked for.
         info: epoch (UTC), shell, duration_s, step_s, warnings.
         request: the request to the compiled module.
     """
@@ -69,6 +88,7 @@ class Network:
     stations: list[Point]
     lasers: list[tuple[int, int]]
     tles: str | None
+    knots: Knots | None
     info: dict[str, Any]
     request: dict[str, Any]
 
@@ -117,6 +137,7 @@ def network(
     every: str | None = None,
     relays: bool = False,
     failures: Iterable[str] = (),
+    knots: bool = False,
     threads: int = 1,
     progress: Callable[[float], object] | None = None,
 ) -> Network:
@@ -146,6 +167,7 @@ def network(
         relays: stations pass on what is for others.
         failures: what fails, and when: "satellite 17", "laser 17-18", "station Tokyo" or
             "5 % of lasers, seed 3", each with ", from 20 s to 60 s" and ", detected after 5 s" if need be.
+        knots: give the positions of all nodes, too.
         threads: how many threads work; the result does not depend on it.
         progress: called with the share that is done.
 
@@ -181,6 +203,7 @@ def network(
         "when": when_of(every),
         "relays": relays,
         "failures": [_failure(text, ends) for text in failures],
+        "knots": knots,
         "threads": threads,
     }
     return _network(_core.orbit_network(json.dumps(request, allow_nan=False), progress), ends, request)
@@ -229,8 +252,8 @@ def _network(raw: dict[str, Any], ends: list[Point], request: dict[str, Any]) ->
         pl.when(pl.col("delay_ns").is_finite()).then(pl.Series("delay_s", delay_s)).alias("delay_s"),
     )
     info = json.loads(raw["info"]) | {key: request[key] for key in ("duration_s", "step_s")}
-    satellites = raw["satellites"].tolist()
-    made = Network(tables, paths, failed, satellites, ends, raw["lasers"], raw["tles"], info, request)
+    satellites, knots = raw["satellites"].tolist(), Knots(**raw["knots"]) if "knots" in raw else None
+    made = Network(tables, paths, failed, satellites, ends, raw["lasers"], raw["tles"], knots, info, request)
     info["warnings"] += _unreached(made)
     return made
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.sweeps.execution import cores
 from bentpipe.orbit import hypatia
 from bentpipe.orbit.ground import Point
-from bentpipe.orbit.networks import Network, cities, network, stations
+from bentpipe.orbit.networks import ROUTES, SELECT, Network, cities, network
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +32,8 @@ def constellation(request: str) -> dict[str, Any]:
     Returns:
         satellites (their number), stations (names), inhabitants (of their cities; empty if unknown), lasers (pairs of
         satellites), first_ns, spacing_ns and xyz_km (positions: knots x nodes in rows of three), at_ns, node,
-        destination, next (changes of the next hops; -1 for none), warnings.
+        destination, next (changes of the next hops; -1 for none), failed (two ends of a laser, or a node twice, and
+        from when to when it fails, ns), warnings.
 
     Raises:
         ScenarioError: a key is wrong.
@@ -61,6 +62,12 @@ def _options(keys: dict[str, Any], duration_s: float) -> dict[str, Any]:
         "epoch": keys.get("epoch"),
         "min_elevation": keys.get("min_elevation"),
         "reach": keys.get("reach") or "elevation",
+        "lasers": None if keys.get("isl") else [],
+        "route": keys.get("route") or ROUTES[0],
+        "select": keys.get("select") or SELECT[0],
+        "every": keys.get("every"),
+        "relays": keys.get("relays") or False,
+        "failures": keys.get("failures") or (),
         "threads": cores(),
         "knots": True,
     }
@@ -78,7 +85,7 @@ def _of_folder(folder: Path, keys: dict[str, Any], duration_s: float) -> tuple[N
     """The constellation of a folder of Hypatia, with its own forwarding state if that covers the run."""
     read = hypatia.read(folder)
     options = _options(keys, duration_s)
-    del options["reach"]  # which is "length"
+    del options["reach"], options["lasers"]  # which the folder says
     if read.tables is None:
         made = hypatia.network_of(read, **options)
         return made, made.tables
@@ -106,5 +113,9 @@ def _columns(made: Network, tables: pl.DataFrame) -> dict[str, Any]:
         "node": tables["node"].to_numpy(),
         "destination": tables["destination"].to_numpy(),
         "next": following.to_numpy(),
+        "failed": [
+            (node, node if other is None else other, round(from_s * 1e9), round(to_s * 1e9))
+            for _, node, other, from_s, to_s in made.failed.iter_rows()
+        ],
         "warnings": made.info["warnings"],
     }

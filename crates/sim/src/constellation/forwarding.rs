@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bentpipe_cc::Time;
 
 use crate::constellation::plan::{NetworkPlan, Port};
+use crate::constellation::source::Failed;
 use crate::link::packet::Packet;
 
 /// A hop with this bit is a node, in the next 15 bits, and a station by its number, to which the packet goes.
@@ -35,6 +36,8 @@ pub(crate) struct Forwarding {
     change: usize,
     due: u64,
     ports: Vec<PortDelays>,
+    /// Does anything fail in the run?
+    may_fail: bool,
     /// For each flow the packets that could go nowhere.
     unrouted: Vec<u64>,
 }
@@ -58,6 +61,15 @@ struct PortDelays {
     alone: u64,
     /// The delays to the neighbours that packets have gone to.
     legs: Vec<Leg>,
+}
+
+/// A packet on its way to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flight {
+    /// It arrives then.
+    Lands(Time),
+    /// It is lost: a part that it needs fails meanwhile.
+    Lost,
 }
 
 /// The delay to a neighbour for some time.
@@ -85,6 +97,7 @@ impl Forwarding {
             change: 0,
             due,
             ports: plan.ports.iter().map(|port| PortDelays::new(plan, *port)).collect(),
+            may_fail: !of.failed.is_empty(),
             unrouted: vec![0; flows],
         }
     }
@@ -158,9 +171,9 @@ impl Forwarding {
         node == self.plan.constellation.satellites + to
     }
 
-    /// When a packet that a port has sent by `sent` arrives at the far end.
+    /// What becomes of a packet that a port has sent by `sent`.
     #[inline(always)]
-    pub(crate) fn land(&mut self, port: usize, packet: &Packet, sent: Time) -> Time {
+    pub(crate) fn fly(&mut self, port: usize, packet: &Packet, sent: Time) -> Flight {
         let to = (packet.hop & !ROUTED) >> NODE;
         let of = &mut self.ports[port];
         if packet.size != of.size {
@@ -174,7 +187,22 @@ impl Forwarding {
             None => self.learn(port, to, begin),
         };
         let delay = leg.delay + leg.slope * (begin - leg.from) as f64;
-        Time(sent.0.saturating_add((delay + 0.5) as u64))
+        let at = Time(sent.0.saturating_add((delay + 0.5) as u64));
+        if self.may_fail && self.fails(port, to, begin, at.0) { Flight::Lost } else { Flight::Lands(at) }
+    }
+
+    /// Does a part that a packet needs fail between the begin of its transmission and its arrival?
+    #[inline(never)]
+    fn fails(&self, port: usize, to: u32, begin: u64, end: u64) -> bool {
+        let from = self.plan.ports[port].node;
+        let hits = |Failed { ends: (a, b), from_ns, to_ns }: &Failed| {
+            let is_needed = match a == b {
+                true => *a == from || *a == to,
+                false => (*a, *b) == (from, to) || (*b, *a) == (from, to),
+            };
+            is_needed && *from_ns <= end && begin < *to_ns
+        };
+        self.plan.constellation.failed.iter().any(hits)
     }
 
     /// Works out the delay from a port to a neighbour around an instant.

@@ -12,14 +12,17 @@
 //! - The propagation delay is the distance of both nodes, at the instant at which the transmission begins, over
 //!   the speed of light.
 //! - A packet without a next hop is dropped.
+//!
+//! What Hypatia does not have: satellites, lasers and stations may fail. A packet is lost if one of them that it needs
+//! fails between the begin of its transmission and its arrival.
 
 mod forwarding;
 mod knots;
 mod plan;
 mod source;
 
-pub(crate) use forwarding::{Forwarding, ROUTED};
+pub(crate) use forwarding::{Flight, Forwarding, ROUTED};
 pub use knots::{Knots, MARGIN};
 pub use plan::{NetworkPlan, Port};
-pub use source::{Changes, Constellation, ConstellationSource, make_constellations_by};
+pub use source::{Changes, Constellation, ConstellationSource, Failed, make_constellations_by};
 pub(crate) use source::{Table, constellation};

@@ -24,8 +24,21 @@ pub struct Constellation {
     pub knots: Knots,
     /// The next hops.
     pub changes: Changes,
+    /// What fails: packets that are sent over it meanwhile are lost.
+    pub failed: Vec<Failed>,
     /// What the user ought to check.
     pub warnings: Vec<String>,
+}
+
+/// A part of a constellation that fails for some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// Both ends of a laser; a node twice.
+    pub ends: (u32, u32),
+    /// From when on, ns.
+    pub from_ns: u64,
+    /// Until when, ns.
+    pub to_ns: u64,
 }
 
 /// Changes of the tables of next hops, in order of time. Columns of equal length.
@@ -101,6 +114,7 @@ impl Constellation {
                 "lasers between satellites",
                 self.lasers.iter().all(|(a, b)| a.max(b) < &self.satellites && a != b),
             ),
+            ("failures of nodes", self.failed.iter().all(|of| is_node(&of.ends.0) && is_node(&of.ends.1))),
             ("a position for every node", self.knots.nodes == nodes as usize),
             (
                 "positions during the whole run",

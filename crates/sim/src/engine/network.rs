@@ -311,10 +311,14 @@ impl Network {
             LinkReport::of(direction, &plan.links[id.link()].name, id.way(), of.rate_bps, end)
         });
         let mut links: Vec<LinkReport> = links.collect();
-        let directions = self.directions[links.len()..].iter_mut();
-        let used = directions.zip(plan.ports()).filter(|(direction, _)| direction.counts.offered > 0);
-        links.extend(used.map(|(direction, (network, port))| {
-            LinkReport::of(direction, &network.name_of(port), "forward", network.of(port).rate_bps, end)
+        let directions = self.directions[links.len()..].iter_mut().zip(&self.airs);
+        let used = directions.zip(plan.ports()).filter(|((direction, _), _)| direction.counts.offered > 0);
+        links.extend(used.map(|((direction, air), (network, port))| {
+            let rate_bps = network.of(port).rate_bps;
+            let mut report = LinkReport::of(direction, &network.name_of(port), "forward", rate_bps, end);
+            report.delivered_packets -= air.lost;
+            report.dropped_error += air.lost;
+            report
         }));
         for id in plan.flows.iter().flat_map(|flow| &*flow.path) {
             links[id.index()].data_flows += 1;

@@ -6,7 +6,7 @@ use bentpipe_cc::Time;
 use crate::link::packet::Packet;
 use crate::link::under_way::UnderWay;
 
-/// The air behind one port. Nothing is lost there.
+/// The air behind one port. What is lost never takes to it.
 #[derive(Debug, Default)]
 pub(crate) struct Air {
     under_way: UnderWay,
@@ -14,6 +14,8 @@ pub(crate) struct Air {
     pub(crate) offered: u64,
     /// Packets that have arrived.
     pub(crate) delivered: u64,
+    /// Packets that the port has sent, and that are lost because a part of the constellation fails.
+    pub(crate) lost: u64,
 }
 
 impl Air {

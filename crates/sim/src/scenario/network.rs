@@ -34,8 +34,25 @@ keys! {
         /// Least elevation in degrees. Default: that of the shell.
         #[schemars(range(min = 0.0, max = 90.0))]
         pub min_elevation?: f64,
-        /// The lasers: each has a port at both ends.
-        pub isl: PortKeys,
+        /// What paths have least of: length, or links ("hops"), and of those with the fewest links the least length.
+        /// Default "length".
+        pub route?: RouteKey,
+        /// Which satellite serves a station, for what it sends and what is sent to it. Default "shortest-path": that of
+        /// the path.
+        pub select?: Select,
+        /// With another `select`, when the satellite is chosen: a time such as "15 s", or "lost" for when one is lost.
+        /// Default: at each update.
+        pub every?: String,
+        /// Do stations pass on what is for others? Default no.
+        pub relays?: bool,
+        /// What fails, and when: "satellite 17", "laser 17-18", "station Tokyo" or "5 % of lasers, seed 3", each with
+        /// ", from 20 s to 60 s" and ", detected after 5 s" if need be. Until it is detected packets are sent over it
+        /// and lost.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(extend("examples" = [["satellite 17, from 20 s, detected after 5 s"]]))]
+        pub failures: Vec<String>,
+        /// The lasers: each has a port at both ends. Without this there are none.
+        pub isl?: PortKeys,
         /// The ground links: each station has one port, and each satellite has one for all stations.
         pub gsl: PortKeys,
         /// What differs in the ports of the satellites to the ground.
@@ -62,6 +79,28 @@ pub enum Reach {
     Elevation,
     /// Those within the length of a link at the least elevation over a flat Earth (Hypatia).
     Length,
+}
+
+/// What paths have least of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RouteKey {
+    /// Length.
+    Length,
+    /// Links.
+    Hops,
+}
+
+/// The satellite that serves a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Select {
+    /// That of the shortest path.
+    ShortestPath,
+    /// The one highest above the horizon.
+    HighestElevation,
+    /// The one that stays in reach for longest.
+    LongestVisible,
 }
 
 /// The pairs of stations of a flow that stands for many.

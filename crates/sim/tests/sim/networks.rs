@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::Once;
 
 use bentpipe_cc::Time;
-use bentpipe_sim::constellation::{Changes, Constellation, Knots, MARGIN, make_constellations_by};
+use bentpipe_sim::constellation::{Changes, Constellation, Failed, Knots, MARGIN, make_constellations_by};
 use bentpipe_sim::plan::Plan;
 use bentpipe_sim::record::Outcome;
 use bentpipe_sim::{Scenario, no_supply, run, run_by_reference};
@@ -98,6 +98,15 @@ fn drawn(request: &Value) -> Constellation {
             }
         }
     }
+    let mut failed = Vec::new();
+    while random.below(2) == 0 {
+        let ends = match random.below(2) {
+            0 => lasers[random.below(lasers.len() as u64) as usize],
+            _ => [random.below(u64::from(nodes)) as u32; 2].into(),
+        };
+        let from_ns = random.below((duration_s * 1e9) as u64);
+        failed.push(Failed { ends, from_ns, to_ns: from_ns + random.below(1_000_000_000) });
+    }
     Constellation {
         satellites,
         stations,
@@ -105,6 +114,7 @@ fn drawn(request: &Value) -> Constellation {
         lasers,
         knots,
         changes,
+        failed,
         warnings: Vec::new(),
     }
 }
@@ -144,6 +154,7 @@ fn two() -> Constellation {
             xyz_km: places.repeat(3 * MARGIN),
         },
         changes,
+        failed: Vec::new(),
         warnings: Vec::new(),
     }
 }
@@ -156,6 +167,11 @@ fn draw_constellations() {
             let request: Value = serde_json::from_str(request).map_err(|e| e.to_string())?;
             match request["network"]["shell"].as_str() {
                 Some("two") => Ok(two()),
+                // The laser fails for a tenth of a second.
+                Some("failing") => {
+                    let failed = Failed { ends: (1, 0), from_ns: 1_000_000_000, to_ns: 1_100_000_000 };
+                    Ok(Constellation { failed: vec![failed], ..two() })
+                }
                 Some("unsound") => Ok(Constellation { lasers: vec![(0, 2)], ..two() }),
                 Some(name) if name.starts_with("drawn-") => Ok(drawn(&request)),
                 _ => Err("no shell is called so".to_owned()),
@@ -304,6 +320,19 @@ fn what_waits_in_a_port_goes_on_by_the_old_table() {
             .find(|row| row.t_s == t_s && (row.from, row.to) == (0, 1))
     };
     assert!((at(3.0).expect("a row").busy - 0.202).abs() < 0.003, "{:?}", at(3.0));
+}
+
+/// By hand: packets set out each 100 ms. That of 0.9 s is over the laser by 0.917 s; that of 1.0 s is lost there; that of
+/// 1.1 s reaches satellite 0 after 1.103 s, when the laser works again.
+#[test]
+fn packets_on_a_laser_that_fails_are_lost() {
+    let ping = "[[flow]]\nfrom = \"west\"\nto = \"east\"\ntraffic = { kind = \"ping\", interval = \"100 ms\", packet = \"250 bytes\" }\n";
+    let outcome = by_both_loops(&over_two(ping).replace("\"two\"", "\"failing\"")).expect("a run");
+    let times = &outcome.transfers.completion_s[..20];
+    let lost: Vec<usize> = (0..20).filter(|&number| times[number].is_nan()).collect();
+    assert_eq!(lost, [10]);
+    let laser = outcome.report.links.iter().find(|link| link.name == "0>1").expect("a laser");
+    assert_eq!((laser.dropped_error, laser.dropped_queue), (1, 0));
 }
 
 #[test]
