@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -130,6 +131,25 @@ def test_stations_come_from_a_file(tmp_path: Path) -> None:
     file.write_text("name,lat,lon\nHome,x,11.6\n", encoding="utf-8")
     with pytest.raises(_core.ScenarioError, match="line 2: lat 'x' is not a number"):
         networks.stations([str(file)])
+
+
+def test_the_thousand_cities_are_near_those_of_hypatia() -> None:
+    large = networks.stations(["top-1000"])
+    assert len({point.name for point in large}) == 1000
+    places = np.radians([(point.lat_deg, point.lon_deg) for point in large])
+    up = np.column_stack([np.cos(places[:, 0]) * f(places[:, 1]) for f in (np.cos, np.sin)])
+    up = np.column_stack([up, np.sin(places[:, 0])])
+    apart = np.arccos(np.clip(up @ up.T - 2 * np.eye(1000), -1, 1)) * 6371
+    assert apart.min() > 15
+    far = []
+    for point in bp.orbit.cities("top-100"):
+        lat, lon = np.radians([point.lat_deg, point.lon_deg])
+        there = np.array([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+        if np.arccos(np.clip(up @ there, -1, 1)).min() * 6371 > 15:
+            far.append(point.name)
+    assert far == ["Miami", "Atlanta"]  # cities proper of half a million people
+    with pytest.raises(_core.ScenarioError, match="no list of cities is called 'top-500'; .*top-100"):
+        networks.stations(["top-500"])
 
 
 def test_a_station_is_named_once() -> None:

@@ -144,7 +144,8 @@ def network_verb(
         list[str] | None,
         argument(
             "PLACE",
-            "Stations: names, coordinates, or FILE.csv of name,lat,lon,alt; by default 100 cities.",
+            "Stations: names, coordinates, top-100, top-1000, or FILE.csv of name,lat,lon,alt; by default "
+            "top-100, a hundred cities.",
             completes=completion.places,
         ),
     ] = None,

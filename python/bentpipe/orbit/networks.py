@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
+CITIES = ("top-100", "top-1000")
+"""Lists of cities."""
 ROUTES = ("length", "hops")
 """Rules for the path of a packet: the shortest, or of those with the fewest links the shortest."""
 _FAILURE = (
@@ -93,14 +97,26 @@ class Network:
     request: dict[str, Any]
 
 
-def cities() -> list[Point]:
-    """The hundred most populous cities, as Hypatia lists them."""
+def cities(which: str = CITIES[0]) -> list[Point]:
+    """Cities in the order of their population: one of `CITIES`.
+
+    "top-100" are those of Hypatia's list. "top-1000" are from GeoNames (geonames.org, CC BY 4.0, as of July
+    2026): the most populous cities by the population of the city proper, of places less than 15 km apart
+    only the largest. The file `cities.csv` beside this one has their populations.
+
+    Raises:
+        ScenarioError: there is no such list.
+    """
+    if which not in CITIES:
+        raise _core.ScenarioError(unknown("list of cities", which, list(CITIES)))
+    if which == CITIES[1]:
+        return read_points(Path(str(files("bentpipe.orbit").joinpath("cities.csv"))))
     rows = [row for row in table().iter_rows(named=True) if row["source"] == SOURCES["hypatia"]]
     return [Point(row["name"], row["lat_deg"], row["lon_deg"], row["alt_m"]) for row in rows]
 
 
 def stations(given: Iterable[str | Point]) -> list[Point]:
-    """The stations of a list of points, names, coordinates, and CSV files of name, lat, lon and alt (m).
+    """The stations of points, names, coordinates, lists of cities, and files of name, lat, lon and alt (m).
 
     Raises:
         ScenarioError: a place is unknown, moves, or is named twice.
@@ -110,10 +126,11 @@ def stations(given: Iterable[str | Point]) -> list[Point]:
     for one in given:
         if isinstance(one, Point):
             found.append(checked(one, "station"))
+        elif re.fullmatch(r"top-\d+", one):
+            found += cities(one)
         else:
             found += read_points(Path(one)) if one.endswith(".csv") else [_fixed(one)]
-    names = [point.name for point in found]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, count in Counter(point.name for point in found).items() if count > 1), None)
     if twice is not None:
         raise _core.ScenarioError(f"station {twice!r} is named twice; give each station once")
     return found
@@ -148,7 +165,7 @@ def network(
     Without further rules each path is the shortest from a station over satellites to a station.
 
     Args:
-        places: the stations, as `stations` reads them, or points; by default `cities`.
+        places: the stations, as `stations` reads them, or points; by default "top-100" (`cities`).
         shell: a shell's name (`shells`), or a dict of a Walker shell; by default that of `path`.
         tle: instead of a shell, a file of TLEs or OMMs.
         satellites: instead of both, satellites as the compiled module takes them.
