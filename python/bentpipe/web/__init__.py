@@ -7,8 +7,6 @@ which it simulates. `make web` compiles the module and writes the page.
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -119,11 +117,17 @@ def page(module: bytes, first: FirstScenario | None = None, lab: Exercise | None
         first: the scenario that it opens with.
         lab: the exercise beside it.
     """
-    from bentpipe.pages.page import blocks, framed, own  # jinja2, which the list of verbs does without
+    from bentpipe.pages.page import (
+        blocks,
+        framed,
+        own,
+        packed,
+    )  # jinja2, which the list of verbs does without
 
     sheets = "".join(own(f"templates/{name}.css") for name in ("page", "badge", "table", "chart"))
     # The library of the charts starts before there are figures, so it is not packed.
-    begin = [own("uplot/uPlot.iife.min.js"), own("templates/chart.js"), _own("unpack.js")]
+    shared = [own(f"templates/{name}.js") for name in ("chart", "canvas", "unpack")]
+    begin = [own("uplot/uPlot.iife.min.js"), *shared, _own("begin.js")]
     text = framed(
         _own("page.html"),
         title="Bentpipe: TCP over satellite links" if lab is None else "A lab: TCP over a satellite",
@@ -133,14 +137,14 @@ def page(module: bytes, first: FirstScenario | None = None, lab: Exercise | None
         # Ours, and none ends an element of the page.
         style=Markup(sheets + own("uplot/uPlot.min.css") + _own("page.css")),
         script=Markup("\n".join(begin)),
-        scripts=_packed(_script(lab).encode()),
+        scripts=packed(_script(lab).encode()),
         worker=Markup("".join(_own(f"{part}.js") for part in WORKER)),
-        known=_packed(
+        known=packed(
             json.dumps(
                 known(first) | ({} if lab is None else {"lab": lab.jobs}), separators=(",", ":")
             ).encode()
         ),
-        module=_packed(module),
+        module=packed(module),
     )
     return text + "\n"
 
@@ -183,14 +187,6 @@ def _script(lab: Exercise | None) -> str:
     *all_pages, start = PARTS
     parts = "\n".join(_own(f"{part}.js") for part in [*all_pages, *(["lab"] if lab else []), start])
     return f"""(async () => {{\n"use strict";\n{parts}}})();"""
-
-
-def _packed(content: bytes) -> Markup:
-    """As text for a script element: gzip in base 85, the same for the same content.
-
-    The digits are those of RFC 1924, but a point for "<", which begins tags. Base 64 is 7 % longer.
-    """
-    return Markup(base64.b85encode(gzip.compress(content, 9, mtime=0)).decode("ascii").replace("<", "."))
 
 
 def _own(name: str) -> str:

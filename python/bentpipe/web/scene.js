@@ -3,18 +3,6 @@
 const KIND = { ack: 1, resent: 2, sack: 4, control: 8, marked: 16 };
 const HOW = { arrived: 0, error: 1, handover: 2, full: 3, early: 4, flushed: 5, inside: 6 };
 const LOST = "#D2222D", DOT = 2.5;
-const ink = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-// A canvas with sharp pixels, [context, width, height].
-const fitted = canvas => {
-  const ratio = Math.min(2, devicePixelRatio || 1), wide = canvas.clientWidth, tall = canvas.clientHeight;
-  if (canvas.width !== Math.round(wide * ratio) || canvas.height !== Math.round(tall * ratio)) { canvas.width = Math.round(wide * ratio); canvas.height = Math.round(tall * ratio); }
-  const to = canvas.getContext("2d");
-  to.setTransform(ratio, 0, 0, ratio, 0, 0);
-  to.clearRect(0, 0, wide, tall);
-  to.font = "12px system-ui, sans-serif";
-  return [to, wide, tall];
-};
 
 // The stretches of the path of connection `f`: for each place of a packet where its queue and its flight are.
 const stretches = (plan, f, wide) => {

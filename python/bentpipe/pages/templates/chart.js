@@ -493,7 +493,7 @@
     if (entry.isIntersecting) { near.unobserve(entry.target); all.get(entry.target).start(); }
   }), { rootMargin: "600px" });
   all.forEach((_, figure) => near.observe(figure));
-  globalThis.bentpipe = { Chart, all };
+  globalThis.bentpipe = { Chart, all, node };
   dark.addEventListener("change", () => all.forEach(chart => chart.restyle()));
   printing.addEventListener("change", () => all.forEach(chart => { chart.start(); chart.restyle(); }));
 })();

@@ -1,5 +1,4 @@
-// What the page carries packed: its scripts, lists, scenarios, and the simulator. This one is not packed, and starts them.
-// Text of an element: gzip in base 85, with the digits of RFC 1924 but a point for "<" (web/__init__.py).
+// Text of an element: gzip in base 85, with the digits of RFC 1924 but a point for "<" (`packed` of pages/page.py).
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;.=>?@^_`{|}~";
 const digit = new Uint8Array(128);
 [...DIGITS].forEach((one, i) => { digit[one.charCodeAt(0)] = i; });
@@ -13,8 +12,3 @@ const unpacked = async id => {
   const packed = new Uint8Array(words.buffer, 0, Math.floor(length * 4 / 5));
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 };
-document.addEventListener("DOMContentLoaded", async () => {
-  const script = document.createElement("script");
-  script.textContent = new TextDecoder().decode(await unpacked("scripts"));
-  document.head.append(script);
-});
