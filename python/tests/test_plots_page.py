@@ -26,8 +26,8 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def verbs() -> set[str]:
-    """Those of the package; `timeline` has a page of its own."""
-    return {str(command.name) for command in app.registered_commands} - {"timeline"}
+    """Those of the package; `timeline` and `network` are on pages of their own."""
+    return {str(command.name) for command in app.registered_commands} - {"timeline", "network"}
 
 
 def test_every_verb_has_its_figure_and_its_function(script: ModuleType) -> None:

@@ -59,7 +59,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "sweep": "sweeps.commands:sweep_verb",
     },
     "Look": {
-        "plot": "timeline.commands:plot_app",  # with the figure of a time line
+        "plot": "orbit.commands:plot_app",  # with the figures of a time line and of a network
         "report": "reports.commands:report_verb",
         "explore": "web.commands:explore_verb",
         "web": "web.commands:web_verb",

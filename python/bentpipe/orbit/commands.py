@@ -1,4 +1,4 @@
-"""`bentpipe orbit`: paths through satellites, networks, shells and places."""
+"""The verbs `bentpipe orbit ...`: paths, networks, shells and places; and `bentpipe plot network`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,23 @@ import typer
 
 from bentpipe import _core, terminal, units
 from bentpipe.cli import completion
-from bentpipe.cli.verbs import Json, NumbersCommand, Workers, argument, option, write_and_show
+from bentpipe.cli.verbs import (
+    FigureOut,
+    Json,
+    NumbersCommand,
+    Size,
+    Workers,
+    argument,
+    option,
+    write_and_show,
+)
 from bentpipe.io.files import FIGURES, check_kind, make_folder, replace_frame, try_place
+from bentpipe.plot.commands import write_figure
+from bentpipe.timeline.commands import plot_app
 
 if TYPE_CHECKING:
     from bentpipe.orbit.paths import Solution
+    from bentpipe.plot import Drawing
 
 app = typer.Typer(help="Paths through satellites: shells, TLEs, handovers, networks.", no_args_is_help=True)
 
@@ -254,6 +266,30 @@ def network_verb(
     if not json:
         for folder in filter(None, (out, hypatia)):
             terminal.line(f"written to {terminal.plain(str(folder))}")
+
+
+@plot_app.command("network")
+def plot_verb(
+    folder: Annotated[Path, argument("DIR", "What `orbit network -o` wrote.")],
+    out: FigureOut,
+    load: Annotated[
+        Path | None, option("FILE", "The load of links, .parquet or .csv.", "--load", exists=True)
+    ] = None,
+    at: Annotated[float, option("SECONDS", "The instant.", "--at", min=0)] = 0.0,
+    size: Size = "page",
+    data: Annotated[Path | None, option("FILE", "Write the numbers too: .csv or .parquet.", "--data")] = None,
+    json: Json = False,
+) -> None:
+    """Draw the satellites and lasers of a network on a map of the world, coloured by utilisation."""
+    from bentpipe.orbit import loads, networks
+
+    def draw() -> Drawing:
+        from bentpipe.orbit import figures
+
+        made = networks.read(folder)
+        return figures.network(made, None if load is None else loads.read(load), at)
+
+    write_figure(draw, out=out, size=size, data=data, no_data=data is None, json=json)
 
 
 @app.command("shells")

@@ -1,4 +1,4 @@
-"""Pictures of a path through satellites: its round-trip time over time, and the way on a map."""
+"""Pictures of a path through satellites (its round-trip time, the way on a map), and of a network."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from bentpipe import plot, terminal
+from bentpipe import _core, plot, terminal
 from bentpipe.document.spans import merged
+from bentpipe.orbit import loads
 from bentpipe.orbit.coasts import LAKE, borders, coasts
+from bentpipe.orbit.networks import Network, satellites_at
 from bentpipe.orbit.paths import Solution
+from bentpipe.plot.looks import grey, size
 
 MOST_LINES = 40
 """Handovers up to which each has a line in the picture of the round-trip time; more are a strip below it."""
@@ -26,6 +30,8 @@ MOST_WAYS = 12
 
 _SEA, _LAND, _COAST, _BORDER = "#eef3f7", "#dcded3", "#9aa196", "#b7bcb0"
 _WAY, _OTHER, _DARK, _CHANGE = "#d62728", "#1f77b4", "#f6d5d5", "#1f77b4"
+_BUSY = LinearSegmentedColormap.from_list("busy", ["#e8c547", "#e58e26", "#d1491f", "#9b1b1b", "#4a0d1f"])
+"""Colours of a laser from nearly idle to full, as on the page (globe/scene.js)."""
 _LEAST = 0.004
 """Size of the smallest island or lake that is drawn, as a share of the map."""
 _RIM = 150.0
@@ -80,6 +86,113 @@ def both(found: Solution) -> Figure:
         above.set_title(_title(found), loc="left", pad=16)
         _world(below, found)
     return fig
+
+
+def network(made: Network, load: pl.DataFrame | None = None, at_s: float = 0.0) -> plot.Drawing:
+    """Satellites, lasers and stations of a network on a map of the world at an instant.
+
+    Args:
+        made: the network.
+        load: the load of links over time (columns: `bentpipe.orbit.loads.COLUMNS`): lasers have the colour of
+            the busier of their directions.
+        at_s: the instant.
+
+    Returns:
+        A figure whose numbers are a row for each laser: from, to, and how busy it is both ways (`busy`,
+        `busy_back`).
+
+    Raises:
+        ScenarioError: the instant is outside the network or the load, or the load is not of this network.
+    """
+    if not 0 <= at_s <= made.info["duration_s"]:
+        raise _core.ScenarioError(
+            f"the instant is {at_s:g} s; the network lasts from 0 s to {made.info['duration_s']:g} s"
+        )
+    busy = _busy(made, load, at_s)
+    there = satellites_at(made, at_s)
+    places = np.column_stack([there["lon"], there["lat"]])
+    lines = [_split(great_circle(tuple(places[a]), tuple(places[b]), 16)) for a, b in made.lasers]
+    now = size()
+    width = now.at_least(2 * plot.WIDTH)
+    fig, axes = plot.figure(width, width * (0.55 if load is None else 0.62))
+    with plot.styled():
+        _plane(axes)
+        most = busy.max(axis=1, initial=0.0) if load is not None else np.zeros(len(lines))
+        idle = [part for share, parts in zip(most, lines, strict=True) if share == 0 for part in parts]
+        label = "laser" if load is None else "idle laser"
+        axes.add_collection(
+            LineCollection(idle, color=grey(0.62), linewidth=0.3 * now.type, zorder=3, label=label),
+            autolim=False,
+        )
+        used = [(most[i], part) for i in np.argsort(most, kind="stable") if most[i] > 0 for part in lines[i]]
+        if load is not None:
+            shares = np.array([share for share, _ in used])
+            drawn = LineCollection(
+                [part for _, part in used], array=100 * shares, cmap=_BUSY, norm=Normalize(0, 100),
+                linewidths=now.type * (0.5 + 1.1 * shares), capstyle="round", zorder=4,
+            )  # fmt: skip
+            axes.add_collection(drawn, autolim=False)
+            bar = fig.colorbar(drawn, ax=axes, orientation="horizontal", fraction=0.05, pad=0.02, aspect=50)
+            bar.set_label("utilisation of the laser's busier direction, %")
+        axes.plot(
+            *places.T, "o", color=grey(0.25), markersize=1.1 * now.type, markeredgewidth=0, zorder=5,
+            label="satellite",
+        )  # fmt: skip
+        axes.plot(
+            *np.array([((point.lon_deg + 180) % 360 - 180, point.lat_deg) for point in made.stations]).T, "s",
+            color=_WAY, markersize=2.4 * now.type, markeredgecolor="white", markeredgewidth=0.3, zorder=6,
+            label="station",
+        )  # fmt: skip
+        axes.set_title(f"{_name(made.info['shell'] or 'TLEs')}, {at_s:g} s", loc="left")
+        axes.legend(
+            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, borderaxespad=0.2,
+            borderpad=0.1,
+        )  # fmt: skip
+    fig.data = pl.DataFrame(made.lasers, schema={"from": pl.Int64, "to": pl.Int64}, orient="row")
+    if load is not None:
+        fig.data = fig.data.with_columns(busy=busy[:, 0], busy_back=busy[:, 1])
+    return fig
+
+
+def _busy(made: Network, load: pl.DataFrame | None, at_s: float) -> Floats:
+    """How busy each laser is in its two directions, of shape (lasers, 2)."""
+    busy = np.zeros((len(made.lasers), 2))
+    if load is None:
+        return busy
+    found = loads.checked(load, made)
+    starts, lengths = loads.intervals(found, made.info["duration_s"])
+    within = [start for start, long in zip(starts, lengths, strict=True) if start <= at_s < start + long]
+    if not within:
+        covered = f"from {starts[0]:g} s to {starts[-1] + lengths[-1]:g} s" if starts else "no time"
+        raise _core.ScenarioError(f"the instant is {at_s:g} s; the load of links covers {covered}")
+    rows = found.filter(pl.col("t_s") == within[0], pl.col("to").is_not_null())
+    shares = {(a, b): share for a, b, share in rows.select("from", "to", "busy").iter_rows()}
+    for i, (a, b) in enumerate(made.lasers):
+        busy[i] = shares.get((a, b), 0.0), shares.get((b, a), 0.0)
+    return busy
+
+
+def _split(line: Floats) -> list[Floats]:
+    """A line of longitudes and latitudes, in two where it crosses the edge of the map."""
+    cut = np.flatnonzero(np.abs(np.diff(line[:, 0])) > 180)
+    if not len(cut):
+        return [line]
+    before, after = line[: cut[0] + 1], line[cut[0] + 1 :]
+    turn = 360.0 if before[-1, 0] > 0 else -360.0
+    # Both parts end at a point beyond the edge, which the frame cuts off.
+    return [np.vstack([before, after[0] + (turn, 0)]), np.vstack([before[-1] - (turn, 0), after])]
+
+
+def _plane(axes: Axes) -> None:
+    """The map of the world by longitude and latitude."""
+    axes.set(xlim=(-180, 180), ylim=(-90, 90), facecolor=_SEA, xticks=[], yticks=[])
+    axes.set_aspect("equal")
+    axes.grid(visible=False)
+    axes.spines[:].set(visible=True, color="0.7")
+    for is_lake in (False, True):
+        shapes = [one.points for one in coasts("c") if (one.level == LAKE) == is_lake]
+        colour = _SEA if is_lake else _LAND
+        axes.add_collection(PolyCollection(shapes, facecolor=colour, linewidth=0, zorder=1), autolim=False)
 
 
 def ways(found: Solution) -> list[PathInstant]:

@@ -6,6 +6,7 @@ tables. `hypatia.py` reads and writes them as Hypatia's programs do.
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, units
 from bentpipe.io.files import csv_text, replace_text, write_frame
+from bentpipe.io.foreign import content, text
 from bentpipe.orbit.ground import SOURCES, Point, checked, key, place, read_points, table
 from bentpipe.orbit.paths import REACH, SELECT, furthest, satellites_of, when_of
 from bentpipe.registry import unknown
@@ -43,6 +45,10 @@ _WHEN = (
     (re.compile(r"seed\s+(?P<seed>\d+)"), "seed 3"),
 )
 """What may stand behind it."""
+_WHOLE, _SCHEMA = "network.json", 1
+"""The file of a stored network that holds all but its frames, and the version of its keys."""
+_POINT = ("name", "lat", "lon", "alt_m")
+"""The keys of a station in a request, as `Point` takes them."""
 
 
 @dataclass(frozen=True)
@@ -226,14 +232,31 @@ def network(
     return _network(_core.orbit_network(json.dumps(request, allow_nan=False), progress), ends, request)
 
 
-def write(made: Network, folder: Path) -> None:
-    """Writes tables.parquet, paths.parquet, nodes.csv (node, kind, name, lat_deg, lon_deg), and failed.csv.
+def satellites_at(made: Network, t_s: float) -> dict[str, Any]:
+    """Where satellites are at an instant, as arrays: sat; lat, lon in degrees, geodetic on WGS84; alt_km."""
+    end = made.stations[0].request()
+    request = {
+        "satellites": made.request["satellites"],
+        "a": end,
+        "b": end,
+        "duration_s": max(t_s, made.info["duration_s"]),
+        "step_s": made.info["step_s"],
+        "epoch": made.info["epoch"],
+    }
+    return _core.orbit_snapshot(json.dumps(request, allow_nan=False), t_s)
 
-    The last one only if something fails.
+
+def write(made: Network, folder: Path) -> None:
+    """Writes tables.parquet, paths.parquet, network.json, and nodes.csv (node, kind, name, lat_deg, lon_deg).
+
+    Also failed.csv if something fails.
 
     Raises:
         OSError: the folder cannot be written.
     """
+    parts = {"satellites": made.satellites, "lasers": made.lasers, "tles": made.tles, "info": made.info}
+    request = {key: value for key, value in made.request.items() if key != "threads"}
+    replace_text(folder / _WHOLE, json.dumps({"schema": _SCHEMA, **parts, "request": request}) + "\n")
     write_frame(folder / "tables.parquet", made.tables)
     write_frame(folder / "paths.parquet", made.paths)
     rows: list[list[object]] = [["node", "kind", "name", "lat_deg", "lon_deg"]]
@@ -245,6 +268,36 @@ def write(made: Network, folder: Path) -> None:
     replace_text(folder / "nodes.csv", csv_text(rows))
     if made.failed.height > 0:
         replace_text(folder / "failed.csv", made.failed.write_csv())
+
+
+def read(folder: Path) -> Network:
+    """The network that `write` wrote.
+
+    Raises:
+        ScenarioError: there is none, or it is damaged.
+        OSError: a file cannot be read.
+    """
+    import polars as pl
+
+    if not (folder / _WHOLE).is_file():
+        raise _core.ScenarioError(f"{folder} holds no network; bentpipe orbit network -o {folder} writes one")
+    try:
+        known = json.loads(text(folder / _WHOLE))
+        if known["schema"] != _SCHEMA:
+            raise ValueError
+        places = [Point(*(one[key] for key in _POINT)) for one in known["request"]["stations"]]
+        lasers = [(int(a), int(b)) for a, b in known["lasers"]]
+        tables, paths = (
+            pl.read_parquet(io.BytesIO(content(folder / f"{name}.parquet"))) for name in ("tables", "paths")
+        )
+        request = known["request"] | {"threads": 1}
+        satellites, tles, info = known["satellites"], known["tles"], known["info"]
+        failed = pl.DataFrame(schema=_failed_columns())
+        if (folder / "failed.csv").is_file():
+            failed = pl.read_csv(content(folder / "failed.csv"), schema=_failed_columns())
+        return Network(tables, paths, failed, satellites, places, lasers, tles, None, info, request)
+    except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise _core.ScenarioError(f"{folder} holds a damaged network, or one of another version") from None
 
 
 def _network(raw: dict[str, Any], ends: list[Point], request: dict[str, Any]) -> Network:
@@ -302,9 +355,15 @@ def _failed(raw: dict[str, Any], satellites: int) -> pl.DataFrame:
         kind, ends = ("laser", raw["lasers"][laser]) if laser >= 0 else ("satellite", (node, None))
         kind = "station" if node >= satellites else kind
         rows.append((kind, *ends, from_ns / 1e9, to_ns / 1e9))
+    return pl.DataFrame(rows, schema=_failed_columns(), orient="row")
+
+
+def _failed_columns() -> dict[str, Any]:
+    """The columns of `Network.failed`."""
+    import polars as pl
+
     nodes, times = dict.fromkeys(("node", "other"), pl.UInt32), dict.fromkeys(("from_s", "to_s"), pl.Float64)
-    schema = {"kind": pl.String, **nodes, **times}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return {"kind": pl.String, **nodes, **times}
 
 
 def _failure(text: str, ends: list[Point]) -> dict[str, Any]:

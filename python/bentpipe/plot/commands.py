@@ -41,7 +41,7 @@ Y = Annotated[str, option("COLUMN", "A column of flows or links, queueing_p95_s,
 Window = Annotated[float | None, option("SECONDS", "Each point is a mean over this time.", "--window")]
 
 
-def _write(
+def write_figure(
     draw: Callable[[], Drawing],
     *,
     out: FigureOut,
@@ -83,7 +83,7 @@ def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
     ]
 
 
-_FILES = _parameters(_write)[1:]
+_FILES = _parameters(write_figure)[1:]
 """The options of all verbs for the files that are written."""
 
 
@@ -118,7 +118,7 @@ def _draws(
             given["where"] = dict(pairs("--where", given["where"] or [], "link.sat.delay_s=0.25"))
         where = given.pop("where", {}) if over_time else {}
         function = "over_path" if name == "path" else name.replace("-", "_")
-        _write(lambda: getattr(plot, function)(_over_time(places, where), **given), **files)
+        write_figure(lambda: getattr(plot, function)(_over_time(places, where), **given), **files)
 
     by_name = inspect.Parameter.KEYWORD_ONLY
     own = [inspect.Parameter("places", by_name, annotation=places)]
@@ -182,7 +182,7 @@ def sequence_verb(
     def draw() -> Drawing:
         return plot.sequence(Result.load(place), flow=flow, unit=unit, between=(begin, end))
 
-    _write(draw, out=out, size=size, data=data, no_data=data is None, json=json)
+    write_figure(draw, out=out, size=size, data=data, no_data=data is None, json=json)
 
 
 _BY: dict[str, Any] = {"by": (By, None), "where": (Where, None)}

@@ -11,12 +11,13 @@ from bentpipe import _core, terminal, units
 from bentpipe.cli import completion
 from bentpipe.cli.verbs import FigureOut, From, Json, To, argument, option, probability
 from bentpipe.io.files import check_figure
-from bentpipe.plot.commands import app as plot_app
+from bentpipe.plot import commands as plots
 
 if TYPE_CHECKING:
     import polars as pl
 
 app = typer.Typer(help="Links that change over time: import, combine, look at.", no_args_is_help=True)
+plot_app = plots.app
 
 Out = Annotated[Path, option("FILE", "The time line: .parquet or .csv.", "--out", "-o")]
 Line = Annotated[Path, argument("FILE", "A time line: .parquet or .csv.", exists=True)]
