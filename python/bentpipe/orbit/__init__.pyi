@@ -1,3 +1,4 @@
+from .globe import page as page
 from .ground import Point as Point
 from .ground import Track as Track
 from .ground import voyage as voyage

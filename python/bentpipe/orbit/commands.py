@@ -213,14 +213,31 @@ def network_verb(
     hypatia: Annotated[
         Path | None, option("DIR", "Write a folder that Hypatia's programs read.", "--hypatia")
     ] = None,
+    page: Annotated[
+        Path | None,
+        option("FILE.html", "Write a page: globe, map and paths over time, for a browser.", "--page"),
+    ] = None,
+    load: Annotated[
+        Path | None,
+        option("FILE", "For --page: the load of links, .parquet or .csv.", "--load", exists=True),
+    ] = None,
     workers: Workers = 0,
     json: Json = False,
 ) -> None:
     """The next hop from every satellite and station to every station, over time, and the paths."""
+    from bentpipe.orbit import globe, loads, networks, tables
     from bentpipe.orbit import hypatia as folders
-    from bentpipe.orbit import networks, tables
+    from bentpipe.pages.page import check_page
     from bentpipe.sweeps.execution import cores
 
+    if load is not None and page is None:
+        raise _core.ScenarioError("--load is drawn by --page FILE.html")
+    if page is not None:
+        if page.suffix != ".html":
+            raise _core.ScenarioError(f"--page {page}: the name of a page ends in .html")
+        check_page(page)
+        try_place(page)
+    loaded = None if load is None else loads.read(load)
     if from_ is not None and (places or shell or tle or reach or min_elevation is not None or not lasers):
         raise _core.ScenarioError("--from has satellites, lasers, stations and reach; leave the others out")
     known = None if from_ is None else folders.read(from_)
@@ -253,6 +270,8 @@ def network_verb(
             networks.write(made, out)
         if hypatia is not None:
             folders.write(made, hypatia)
+        if page is not None:
+            globe.page(made, page, loaded)
 
     def show() -> None:
         terminal.warn(made.info["warnings"])
@@ -264,8 +283,8 @@ def network_verb(
 
     write_and_show(write, show)
     if not json:
-        for folder in filter(None, (out, hypatia)):
-            terminal.line(f"written to {terminal.plain(str(folder))}")
+        for place in filter(None, (out, hypatia, page)):
+            terminal.line(f"written to {terminal.plain(str(place))}")
 
 
 @plot_app.command("network")
