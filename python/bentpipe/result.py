@@ -148,10 +148,10 @@ class Result:
     def port_trace(self) -> pl.DataFrame:
         """The ports of a constellation to which a packet has come, over time.
 
-        Columns t_s; from, the node of the port, and to, the satellite at the other end of a laser (of a port to the
-        ground the node itself); busy, the share of the time since the row before in which it sent;
-        queue_packets; offered_packets and dropped_packets, both so far. Satellites are the nodes from 0, and
-        stations follow. Empty unless the scenario has a network and records links.
+        Columns t_s; from, the node of the port, and to, the satellite at the other end of a laser (of a
+        port to the ground the node itself); busy, the share of the time since the row before in which it
+        sent; queue_packets; offered_packets and dropped_packets, both so far. Satellites are the nodes from
+        0, and stations follow. Empty unless the scenario has a network and records links.
         """
         return self._recorded("port_trace")
 

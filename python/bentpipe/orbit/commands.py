@@ -171,7 +171,10 @@ def network_verb(
     from_: Annotated[
         Path | None,
         option(
-            "DIR", "Satellites, lasers, stations and times of a folder of Hypatia.", "--from", exists=True
+            "DIR",
+            "Satellites, lasers, stations and times of a folder of Hypatia, or of what `run --out` wrote.",
+            "--from",
+            exists=True,
         ),
     ] = None,
     for_: Annotated[str | None, option("TIME", "How long; by default 200 s.", "--for")] = None,
@@ -225,7 +228,7 @@ def network_verb(
     json: Json = False,
 ) -> None:
     """The next hop from every satellite and station to every station, over time, and the paths."""
-    from bentpipe.orbit import globe, loads, networks, tables
+    from bentpipe.orbit import globe, loads, networks, simulated, tables
     from bentpipe.orbit import hypatia as folders
     from bentpipe.pages.page import check_page
     from bentpipe.sweeps.execution import cores
@@ -240,7 +243,8 @@ def network_verb(
     loaded = None if load is None else loads.read(load)
     if from_ is not None and (places or shell or tle or reach or min_elevation is not None or not lasers):
         raise _core.ScenarioError("--from has satellites, lasers, stations and reach; leave the others out")
-    known = None if from_ is None else folders.read(from_)
+    ran = None if from_ is None or not simulated.is_stored(from_) else simulated.stored(from_)
+    known = None if from_ is None or ran is not None else folders.read(from_)
     usual = ("200 s", "1 s")
     if known is not None and known.step_s is not None:
         usual = (f"{known.duration_s} s", f"{known.step_s} s")
@@ -256,7 +260,10 @@ def network_verb(
         "duration": duration, "step": step, "epoch": epoch, "threads": workers or cores(),
     }  # fmt: skip
     with terminal.Bar("tables") as bar:
-        if known is None:
+        if ran is not None:
+            made, recorded = ran
+            loaded = recorded if loaded is None else loaded
+        elif known is None:
             made = networks.network(
                 places or None, shell=shell, tle=tle, min_elevation=min_elevation, reach=reach or "elevation",
                 lasers=None if lasers else [], progress=bar, **common,
@@ -289,7 +296,7 @@ def network_verb(
 
 @plot_app.command("network")
 def plot_verb(
-    folder: Annotated[Path, argument("DIR", "What `orbit network -o` wrote.")],
+    folder: Annotated[Path, argument("DIR", "What `orbit network -o` wrote, or `run --out`.")],
     out: FigureOut,
     load: Annotated[
         Path | None, option("FILE", "The load of links, .parquet or .csv.", "--load", exists=True)
@@ -300,13 +307,15 @@ def plot_verb(
     json: Json = False,
 ) -> None:
     """Draw the satellites and lasers of a network on a map of the world, coloured by utilisation."""
-    from bentpipe.orbit import loads, networks
+    from bentpipe.orbit import loads, networks, simulated
 
     def draw() -> Drawing:
         from bentpipe.orbit import figures
 
-        made = networks.read(folder)
-        return figures.network(made, None if load is None else loads.read(load), at)
+        made, loaded = (
+            simulated.stored(folder) if simulated.is_stored(folder) else (networks.read(folder), None)
+        )
+        return figures.network(made, loaded if load is None else loads.read(load), at)
 
     write_figure(draw, out=out, size=size, data=data, no_data=data is None, json=json)
 

@@ -50,6 +50,34 @@ def read(path: Path) -> pl.DataFrame:
         raise _core.ScenarioError(f"{path}: {foreign.quoted(str(wrong).partition(chr(10))[0])}") from None
 
 
+def of_ports(trace: pl.DataFrame) -> pl.DataFrame:
+    """The load of links that a run has recorded (`Result.port_trace`).
+
+    Its rows stand at the ends of intervals; the packets that wait then stand for the mean.
+    """
+    import polars as pl
+
+    ends = trace["t_s"].unique().sort()
+    before = pl.DataFrame({"t_s": ends, "start_s": ends.shift(1)})
+    port = ["from", "to"]
+    return (
+        trace.join(before, on="t_s")
+        .sort("t_s")
+        .with_columns(
+            pl.col("dropped_packets").cast(pl.Int64).diff().over(port).fill_null(pl.col("dropped_packets"))
+        )
+        .filter(pl.col("start_s").is_not_null())
+        .select(
+            pl.col("start_s").alias("t_s"),
+            pl.col("from").cast(pl.Int64),
+            pl.when(pl.col("to") != pl.col("from")).then(pl.col("to").cast(pl.Int64)).alias("to"),
+            "busy",
+            pl.col("queue_packets").alias("queue_mean_packets"),
+            pl.col("dropped_packets").cast(pl.Int64),
+        )
+    )
+
+
 def checked(load: pl.DataFrame, made: Network) -> pl.DataFrame:
     """The load of the links of a network: the columns of `COLUMNS` in the order of time, from and to.
 

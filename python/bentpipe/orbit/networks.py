@@ -6,6 +6,7 @@ tables. `hypatia.py` reads and writes them as Hypatia's programs do.
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import math
@@ -119,6 +120,19 @@ def cities(which: str = CITIES[0]) -> list[Point]:
         return read_points(Path(str(files("bentpipe.orbit").joinpath("cities.csv"))))
     rows = [row for row in table().iter_rows(named=True) if row["source"] == SOURCES["hypatia"]]
     return [Point(row["name"], row["lat_deg"], row["lon_deg"], row["alt_m"]) for row in rows]
+
+
+def populations(places: Iterable[Point]) -> list[float]:
+    """The population of the city of each place, by the list "top-1000".
+
+    0 for a place that is not on it; an empty list if none is.
+    """
+    rows = csv.DictReader(
+        io.StringIO(files("bentpipe.orbit").joinpath("cities.csv").read_text(encoding="utf-8"))
+    )
+    known = {key(row["name"]): float(row["population"]) for row in rows}
+    found = [known.get(key(place.name), 0.0) for place in places]
+    return found if any(found) else []
 
 
 def stations(given: Iterable[str | Point]) -> list[Point]:

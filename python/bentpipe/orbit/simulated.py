@@ -7,13 +7,17 @@ The simulator does not depend on orbits. It asks for a constellation by the keys
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.sweeps.execution import cores
-from bentpipe.orbit import hypatia
+from bentpipe import _core, units
+from bentpipe.orbit import hypatia, loads
 from bentpipe.orbit.ground import Point
-from bentpipe.orbit.networks import ROUTES, SELECT, Network, cities, network
+from bentpipe.orbit.networks import ROUTES, Network, cities, network, populations
+from bentpipe.orbit.paths import SELECT
+from bentpipe.result import Result
+from bentpipe.sweeps.execution import cores
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,32 +30,62 @@ def constellation(request: str) -> dict[str, Any]:
     """The constellation of a request.
 
     Args:
-        request: JSON with the keys `network` (the table of a scenario), `station` (its own stations by name), and
-            `duration_s`.
+        request: JSON with the keys `network` (the table of a scenario), `station` (its own stations by
+            name), and `duration_s`.
 
     Returns:
-        satellites (their number), stations (names), inhabitants (of their cities; empty if unknown), lasers (pairs of
-        satellites), first_ns, spacing_ns and xyz_km (positions: knots x nodes in rows of three), at_ns, node,
-        destination, next (changes of the next hops; -1 for none), failed (two ends of a laser, or a node twice, and
-        from when to when it fails, ns), warnings.
+        satellites (their number), stations (names), inhabitants (of their cities; empty if unknown), lasers
+        (pairs of satellites), first_ns, spacing_ns and xyz_km (positions: knots x nodes in rows of three),
+        at_ns, node, destination, next (changes of the next hops; -1 for none), failed (two ends of a laser,
+        or a node twice, and from when to when it fails, ns), warnings.
 
     Raises:
         ScenarioError: a key is wrong.
         OSError: a file cannot be read.
     """
     asked = json.loads(request)
-    keys = asked["network"]
-    # Positions are needed until after the end.
-    duration_s = asked["duration_s"]
+    return _columns(*_made(asked["network"], asked["station"], asked["duration_s"]))
+
+
+def network_of(scenario: dict[str, Any]) -> Network:
+    """The network of a scenario, by its keys.
+
+    Raises:
+        ScenarioError: it has none, or a key is wrong.
+        OSError: a file cannot be read.
+    """
+    if not scenario.get("network"):
+        raise _core.ScenarioError("the scenario has no table [network]")
+    duration_s = units.seconds(scenario["duration"], "duration")
+    made, tables = _made(scenario["network"], scenario.get("station") or {}, duration_s)
+    return replace(made, tables=tables)
+
+
+def is_stored(folder: Path) -> bool:
+    """Whether a folder holds the result of a run."""
+    return (folder / "run.json").is_file()
+
+
+def stored(folder: Path) -> tuple[Network, pl.DataFrame | None]:
+    """The network of a stored run, and the load of its links if the run has recorded it.
+
+    Raises:
+        ScenarioError: the folder holds no result, or one without a network.
+        OSError: a file cannot be read.
+    """
+    result = Result.load(folder)
+    made = network_of(result.scenario)
+    return made, loads.of_ports(result.port_trace) if result.port_trace.height else None
+
+
+def _made(keys: dict[str, Any], own: dict[str, Any], duration_s: float) -> tuple[Network, pl.DataFrame]:
+    """The network of a table `network`, and its next hops, which a folder of Hypatia may give."""
     if keys.get("hypatia") is not None:
-        made, tables = _of_folder(Path(keys["hypatia"]), keys, duration_s)
-    else:
-        made = network(
-            _stations(keys, asked["station"]), shell=keys.get("shell"), tle=keys.get("tle"),
-            **_options(keys, duration_s),
-        )  # fmt: skip
-        tables = made.tables
-    return _columns(made, tables)
+        return _of_folder(Path(keys["hypatia"]), keys, duration_s)
+    made = network(
+        _stations(keys, own), shell=keys.get("shell"), tle=keys.get("tle"), **_options(keys, duration_s)
+    )
+    return made, made.tables
 
 
 def _options(keys: dict[str, Any], duration_s: float) -> dict[str, Any]:
@@ -104,7 +138,7 @@ def _columns(made: Network, tables: pl.DataFrame) -> dict[str, Any]:
     return {
         "satellites": len(made.satellites),
         "stations": [point.name for point in made.stations],
-        "inhabitants": [],
+        "inhabitants": populations(made.stations),
         "lasers": made.lasers,
         "first_ns": made.knots.first_ns,
         "spacing_ns": made.knots.spacing_ns,

@@ -2,14 +2,14 @@
 
     python python/tests/witness/hypatia_load.py
 
-prints docs/validation/hypatia-load.csv. The reference, `hypatia-load.parquet`, is what Hypatia's ns-3 code gave, built
-against Debian's ns-3.37: Kuiper's first shell and the hundred cities of its paper, forwarding state each second,
-every port at 10 Mbit/s behind 100 packets. It has 70 bursts of UDP over 5 s, every 25th of 16,000 pings over 20 s and
-all that had no answer, 8 TCP flows over 20 s that share no bottleneck, and 100 over 5 s that do. Stations are numbers
-in the list of cities.
+prints docs/validation/hypatia-load.csv. The reference, `hypatia-load.parquet`, is what Hypatia's ns-3 code
+gave, built against Debian's ns-3.37: Kuiper's first shell and the hundred cities of its paper, forwarding
+state each second, every port at 10 Mbit/s behind 100 packets. It has 70 bursts of UDP over 5 s, every 25th
+of 16,000 pings over 20 s and all that had no answer, 8 TCP flows over 20 s that share no bottleneck, and
+100 over 5 s that do. Stations are numbers in the list of cities.
 
-TCP is chaotic where flows share a bottleneck: of these 100 flows, ns-3 with starts 0 to 1 ms later differs from itself
-by 12 % in the median. So their mean over seeds is compared, and what all of them get.
+TCP is chaotic where flows share a bottleneck: of these 100 flows, ns-3 with starts 0 to 1 ms later differs
+from itself by 12 % in the median. So their mean over seeds is compared, and what all of them get.
 """
 
 from __future__ import annotations
@@ -62,9 +62,16 @@ def bursts(of: pl.DataFrame) -> list[list[str]]:
         interval = math.ceil(1500 * 8000 / row["mbps"])
         stop = row["start_ns"] + row["duration_ns"]
         # A spurt of a mean of ten years does not end in five seconds.
-        traffic = {"kind": "voice", "payload": "1472 bytes", "header": "30 bytes", "interval": f"{interval} ns"}
+        traffic = {
+            "kind": "voice",
+            "payload": "1472 bytes",
+            "header": "30 bytes",
+            "interval": f"{interval} ns",
+        }
         traffic |= {"spurt": "3650 d", "silence": "1 ms"}
-        flows.append({**_ends(row), "name": f"burst {row['number']}", "stop": f"{stop} ns", "traffic": traffic})
+        flows.append(
+            {**_ends(row), "name": f"burst {row['number']}", "stop": f"{stop} ns", "traffic": traffic}
+        )
     result = run("5 s", flows)
     arrived = result.transfers.drop_nulls("completion_s").group_by(pl.col("flow").cast(pl.String)).len()
     counts = dict(arrived.iter_rows())
@@ -72,7 +79,7 @@ def bursts(of: pl.DataFrame) -> list[list[str]]:
     for row, flow, sent in zip(of.iter_rows(named=True), flows, result.flows["sent_packets"], strict=True):
         ours, theirs = counts.get(flow["name"], 0), row["received_packets"]
         agrees = sent == row["sent_packets"] and abs(ours - theirs) <= MOST_PACKETS
-        rows.append(_row("burst", flow, "packets", theirs, ours, agrees))
+        rows.append(_row(flow, "burst", "packets", (theirs, ours), _verdict(agrees=agrees)))
     return rows
 
 
@@ -81,7 +88,10 @@ def pings(of: pl.DataFrame) -> list[list[str]]:
     pairs = of.unique("number", keep="first", maintain_order=True).sort("number")
     traffic = {"kind": "ping", "interval": "10 ms", "packet": "42 bytes"}
     flows = [
-        {**_ends({**row, "start_ns": row["start_ns"] - 10_000_000 * row["seq"]}), "name": f"ping {row['number']}"}
+        {
+            **_ends({**row, "start_ns": row["start_ns"] - 10_000_000 * row["seq"]}),
+            "name": f"ping {row['number']}",
+        }
         | {"traffic": traffic}
         for row in pairs.iter_rows(named=True)
     ]
@@ -97,15 +107,21 @@ def pings(of: pl.DataFrame) -> list[list[str]]:
         same = [(a, b) for a, b in both if a is not None and b is not None]
         agrees = all((a is None) == (b is None) for a, b in both)
         agrees = agrees and max(abs(a - b) for a, b in same) <= MOST_NS
-        means = (statistics.fmean(values) / 1e6 for values in zip(*same, strict=True))
-        rows.append(_row("ping", flow, "ms", *means, agrees))
+        means = tuple(statistics.fmean(values) / 1e6 for values in zip(*same, strict=True))
+        rows.append(_row(flow, "ping", "ms", (means[0], means[1]), _verdict(agrees=agrees)))
     return rows
 
 
 def goodputs(of: pl.DataFrame, duration_s: int, seeds: range) -> tuple[list[dict[str, Any]], list[float]]:
     """The flows, and what each gets in the mean over the seeds, Mbit/s by acknowledged bytes."""
     flows = [
-        {**_ends(row), "name": f"flow {row['number']}", "cc": "reno", "profile": "ns3", "start_jitter": "1 ms"}
+        {
+            **_ends(row),
+            "name": f"flow {row['number']}",
+            "cc": "reno",
+            "profile": "ns3",
+            "start_jitter": "1 ms",
+        }
         for row in of.iter_rows(named=True)
     ]
     each = [run(f"{duration_s} s", flows, seed).network_flows["acked_bytes"].to_list() for seed in seeds]
@@ -120,26 +136,29 @@ def tcp(of: pl.DataFrame, duration_s: int, seeds: range) -> list[list[str]]:
     sums = sum(theirs), sum(ours)
     if of["kind"][0] == "few20":
         rows = [
-            _row("TCP", flow, "Mbit/s", a, b, abs(b / a - 1) <= MOST_ALONE, "open")
+            _row(flow, "TCP", "Mbit/s", (a, b), _verdict(agrees=abs(b / a - 1) <= MOST_ALONE, other="open"))
             for flow, a, b in zip(flows, theirs, ours, strict=True)
         ]
-        return [*rows, _row("TCP", together, "Mbit/s", *sums, abs(sums[1] / sums[0] - 1) <= MOST_FEW)]
+        agrees = abs(sums[1] / sums[0] - 1) <= MOST_FEW
+        return [*rows, _row(together, "TCP", "Mbit/s", sums, _verdict(agrees=agrees))]
     agrees = abs(sums[1] / sums[0] - 1) <= MOST_SHARED
     correlation = statistics.correlation(theirs, ours)
-    alike = correlation >= LEAST_CORRELATION
-    correlated = together
+    alike = _verdict(agrees=correlation >= LEAST_CORRELATION)
     return [
-        _row("TCP", together, "Mbit/s", *sums, agrees),
-        _row("correlation", correlated, "1", 1.0, correlation, alike),
+        _row(together, "TCP", "Mbit/s", sums, _verdict(agrees=agrees)),
+        _row(together, "correlation", "1", (1.0, correlation), alike),
     ]
 
 
-def _row(
-    what: str, flow: dict[str, Any], unit: str, theirs: float, ours: float, agrees: bool, other: str = "differs"
-) -> list[str]:
-    cells = [f"{value:.6g}" for value in (theirs, ours)]
+def _row(flow: dict[str, Any], what: str, unit: str, beside: tuple[float, float], verdict: str) -> list[str]:
+    """A line of the data file; `beside` has Hypatia's value and ours."""
+    theirs, ours = beside
     apart = data_file.percent(ours / theirs - 1 if theirs else 0.0, 3)
-    return [what, flow["from"], flow["to"], unit, *cells, apart, "agrees" if agrees else other]
+    return [what, flow["from"], flow["to"], unit, f"{theirs:.6g}", f"{ours:.6g}", apart, verdict]
+
+
+def _verdict(*, agrees: bool, other: str = "differs") -> str:
+    return "agrees" if agrees else other
 
 
 def main() -> None:

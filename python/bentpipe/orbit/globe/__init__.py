@@ -165,16 +165,16 @@ def _paths(made: Network) -> dict[str, Numbers]:
     """The paths of all ordered pairs, without those of a station to itself, by from and to.
 
     `path_rows` is how many rows each pair has. A row has the step at which it begins, and its route: 0 for
-    none, else 1 + 2 i for route i, and 1 more for route i from its end. Routes are lists of satellites.
+    none, else 1 + 2 i for route i, and 1 more for route i from its end. Routes are lists of nodes.
     """
     rows = made.paths.sort("from", "to", "t_s")
     routes: dict[tuple[int, ...], int] = {}
     chosen = []
-    for satellites, delay_s in zip(rows["satellites"].to_list(), rows["delay_s"].to_list(), strict=True):
+    for via, delay_s in zip(rows["via"].to_list(), rows["delay_s"].to_list(), strict=True):
         if delay_s is None:
             chosen.append(0)
             continue
-        way = tuple(satellites)
+        way = tuple(via)
         back = way[::-1]
         chosen.append(1 + 2 * routes.setdefault(min(way, back), len(routes)) + (back < way))
     return {
