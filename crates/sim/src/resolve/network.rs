@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::constellation::{Constellation, NetworkPlan, constellation};
 use crate::keys::error::{Error, Key, quoted, suggestion};
 use crate::keys::file;
-use crate::keys::units::{BitRate, QueueRoom, QueueSize};
+use crate::keys::units::{BitRate, Duration, QueueRoom, QueueSize};
 use crate::link::random::Stream;
 use crate::queue::{Context, DropTail, Queue};
 use crate::resolve::links::DEFAULT_WIRE;
@@ -140,11 +140,12 @@ pub(super) fn pairs(
         let message = "stations are those of a constellation; add a table [network], or write path instead";
         return Err(work.error(&key.with(first), message));
     };
+    let is_some_time = |given: Option<Duration>| given.is_some_and(|of| of.0 > Span::ZERO);
     let without = [
         ("path", !flow.path.is_empty()),
         ("ack_path", flow.ack_path.is_some()),
-        ("extra_delay", flow.extra_delay.is_some()),
-        ("ack_jitter", flow.ack_jitter.is_some()),
+        ("extra_delay", is_some_time(flow.extra_delay)),
+        ("ack_jitter", is_some_time(flow.ack_jitter)),
         ("relay", flow.relay.is_some()),
         ("subflow", !flow.subflow.is_empty()),
     ];
