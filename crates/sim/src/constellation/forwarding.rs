@@ -5,23 +5,21 @@ use std::sync::Arc;
 use bentpipe_cc::Time;
 
 use crate::constellation::plan::{NetworkPlan, Port};
-use crate::constellation::source::Failed;
+use crate::constellation::source::{Failed, LONGEST_STRAIGHT_NS, MOST_NODES};
 use crate::link::packet::Packet;
 
 /// A hop with this bit is a node, in the next 15 bits, and a station by its number, to which the packet goes.
 /// Without it a hop is a place on a route.
 pub(crate) const ROUTED: u32 = 1 << 31;
 const NODE: u32 = 16;
-/// The most nodes that a hop can name, and the most stations.
-pub(super) const MOST_NODES: u32 = 1 << (31 - NODE);
+
+const _: () = assert!(MOST_NODES == 1 << (31 - NODE));
 
 /// No next hop.
 const NOWHERE: u32 = u32::MAX;
 /// The delay of a laser is straight for this long: its length curves by 0.1 m/s^2 or less, which is 0.3 ns after
 /// half of that time. A link to the ground curves ten times as much.
-const LEG_NS: [u64; 2] = [LONGEST_LEG_NS, LONGEST_LEG_NS / 10];
-/// So long after the end of a run positions are needed.
-pub(super) const LONGEST_LEG_NS: u64 = 1_000_000_000;
+const STRAIGHT_NS: [u64; 2] = [LONGEST_STRAIGHT_NS, LONGEST_STRAIGHT_NS / 10];
 
 /// The state of a constellation in a run.
 #[derive(Debug)]
@@ -60,21 +58,21 @@ struct PortDelays {
     size: u16,
     alone: u64,
     /// The delays to the neighbours that packets have gone to.
-    legs: Vec<Leg>,
+    delays: Vec<StraightDelay>,
 }
 
 /// A packet on its way to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flight {
+pub(crate) enum Landing {
     /// It arrives then.
-    Lands(Time),
+    At(Time),
     /// It is lost: a part that it needs fails meanwhile.
     Lost,
 }
 
 /// The delay to a neighbour for some time.
 #[derive(Clone, Copy, Debug)]
-struct Leg {
+struct StraightDelay {
     to: u32,
     /// When it begins, ns.
     from: u64,
@@ -173,7 +171,7 @@ impl Forwarding {
 
     /// What becomes of a packet that a port has sent by `sent`.
     #[inline(always)]
-    pub(crate) fn fly(&mut self, port: usize, packet: &Packet, sent: Time) -> Flight {
+    pub(crate) fn fly(&mut self, port: usize, packet: &Packet, sent: Time) -> Landing {
         let to = (packet.hop & !ROUTED) >> NODE;
         let of = &mut self.ports[port];
         if packet.size != of.size {
@@ -181,14 +179,14 @@ impl Forwarding {
             of.alone = u64::from(packet.size) * 8_000_000_000 / of.rate;
         }
         let begin = sent.0.saturating_sub(of.alone);
-        let known = of.legs.iter().find(|leg| leg.to == to && begin.wrapping_sub(leg.from) < of.length);
-        let leg = match known {
-            Some(leg) => *leg,
+        let holds = |line: &&StraightDelay| line.to == to && begin.wrapping_sub(line.from) < of.length;
+        let line = match of.delays.iter().find(holds) {
+            Some(line) => *line,
             None => self.learn(port, to, begin),
         };
-        let delay = leg.delay + leg.slope * (begin - leg.from) as f64;
+        let delay = line.delay + line.slope * (begin - line.from) as f64;
         let at = Time(sent.0.saturating_add((delay + 0.5) as u64));
-        if self.may_fail && self.fails(port, to, begin, at.0) { Flight::Lost } else { Flight::Lands(at) }
+        if self.may_fail && self.fails(port, to, begin, at.0) { Landing::Lost } else { Landing::At(at) }
     }
 
     /// Does a part that a packet needs fail between the begin of its transmission and its arrival?
@@ -207,16 +205,16 @@ impl Forwarding {
 
     /// Works out the delay from a port to a neighbour around an instant.
     #[inline(never)]
-    fn learn(&mut self, port: usize, to: u32, at: u64) -> Leg {
+    fn learn(&mut self, port: usize, to: u32, at: u64) -> StraightDelay {
         let (node, knots) = (self.plan.ports[port].node, &self.plan.constellation.knots);
-        let PortDelays { length, legs, .. } = &mut self.ports[port];
+        let PortDelays { length, delays, .. } = &mut self.ports[port];
         let from = at - at % *length;
         let delay = knots.delay_ns(node, to, from);
         let slope = (knots.delay_ns(node, to, from + *length) - delay) / *length as f64;
-        let made = Leg { to, from, delay, slope };
-        match legs.iter_mut().find(|of| of.to == to) {
+        let made = StraightDelay { to, from, delay, slope };
+        match delays.iter_mut().find(|of| of.to == to) {
             Some(of) => *of = made,
-            None => legs.push(made),
+            None => delays.push(made),
         }
         made
     }
@@ -225,7 +223,7 @@ impl Forwarding {
 impl PortDelays {
     fn new(plan: &NetworkPlan, port: Port) -> Self {
         let rate = plan.of(port).rate_bps;
-        let length = LEG_NS[usize::from(port.to.is_none())];
-        Self { rate, length, size: 0, alone: 0, legs: Vec::new() }
+        let length = STRAIGHT_NS[usize::from(port.to.is_none())];
+        Self { rate, length, size: 0, alone: 0, delays: Vec::new() }
     }
 }

@@ -21,8 +21,8 @@ mod knots;
 mod plan;
 mod source;
 
-pub(crate) use forwarding::{Flight, Forwarding, ROUTED};
+pub(crate) use forwarding::{Forwarding, Landing, ROUTED};
 pub use knots::{Knots, MARGIN};
 pub use plan::{NetworkPlan, Port};
 pub use source::{Changes, Constellation, ConstellationSource, Failed, make_constellations_by};
-pub(crate) use source::{Table, constellation};
+pub(crate) use source::{NextHops, constellation};

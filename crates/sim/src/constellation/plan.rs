@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::constellation::source::Constellation;
-use crate::resolve::plan::DirectionPlan;
+use crate::resolve::direction_plan::DirectionPlan;
 
 /// A constellation prepared for a run.
 #[derive(Clone, Debug, PartialEq)]

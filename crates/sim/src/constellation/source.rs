@@ -6,8 +6,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bentpipe_cc::{Span, Time};
 
-use crate::constellation::forwarding::{LONGEST_LEG_NS, MOST_NODES};
 use crate::constellation::knots::Knots;
+
+/// Delays are straight lines for so long at the most, ns: positions are needed until then after the end of a run.
+pub(super) const LONGEST_STRAIGHT_NS: u64 = 1_000_000_000;
+/// The most nodes, and the most stations: a hop of a packet names one of each (`forwarding.rs`).
+pub(super) const MOST_NODES: u32 = 1 << 15;
 
 /// The nodes of a constellation over time. Satellites have the numbers from 0, and stations follow.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +77,7 @@ impl Constellation {
                 to[pair[1] as usize].push((pair[0], Vec::new()));
             }
         }
-        let mut table = Table::new(self);
+        let mut table = NextHops::new(self);
         let mut touched = BTreeSet::new();
         for (i, &at) in self.changes.at_ns.iter().enumerate() {
             touched.insert(table.change(i));
@@ -118,7 +122,7 @@ impl Constellation {
             ("a position for every node", self.knots.nodes == nodes as usize),
             (
                 "positions during the whole run",
-                self.knots.cover(until_ns.saturating_add(LONGEST_LEG_NS as i64)),
+                self.knots.cover(until_ns.saturating_add(LONGEST_STRAIGHT_NS as i64)),
             ),
         ];
         match laws.iter().find(|(_, holds)| !holds) {
@@ -128,15 +132,15 @@ impl Constellation {
     }
 }
 
-/// The tables of next hops at an instant, by node and station.
+/// The next hops at an instant, by node and station.
 #[derive(Debug)]
-pub(crate) struct Table<'a> {
+pub(crate) struct NextHops<'a> {
     of: &'a Constellation,
     /// The next node; none if negative.
     next: Vec<i64>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> NextHops<'a> {
     /// Without any next hop.
     fn new(of: &'a Constellation) -> Self {
         Self { of, next: vec![-1; of.nodes() as usize * of.stations.len()] }

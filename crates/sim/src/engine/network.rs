@@ -7,7 +7,7 @@ use bentpipe_cc::{Controller, Span, Start, Time};
 use bentpipe_tcp::Options;
 
 use crate::capture::tap::Tap;
-use crate::constellation::{Forwarding, Table};
+use crate::constellation::{Forwarding, NextHops};
 use crate::engine::audit;
 use crate::engine::classes;
 use crate::engine::connections::{self, ReportRows};
@@ -355,7 +355,7 @@ impl Network {
         let own = || plan.flows.iter().enumerate().filter(|(_, flow)| flow.opened_by.is_none());
         let pairs =
             own().filter_map(|(_, flow)| flow.stations).flat_map(|[from, to]| [[from, to], [to, from]]);
-        let (changes, table) = (of.path_changes(pairs), Table::first(of));
+        let (changes, table) = (of.path_changes(pairs), NextHops::first(of));
         let report = |(f, flow): (usize, &FlowPlan)| {
             let ends = flow.stations?;
             let [from, to] = ends.map(|station| of.stations[station as usize].clone());

@@ -8,7 +8,7 @@
 
 use bentpipe_cc::Time;
 
-use crate::constellation::{Flight, ROUTED};
+use crate::constellation::{Landing, ROUTED};
 use crate::engine::access_delays::{AccessDelays, END, Routes, air_entity};
 use crate::engine::error::RunError;
 use crate::engine::event_queue::{EventQueue, Seated};
@@ -143,8 +143,8 @@ impl Routed {
         let Network { forwarding, now, .. } = &mut self.network;
         let Some(forwarding) = forwarding else { return };
         let port = forwarding.port(i);
-        let flight = forwarding.fly(port, packet, *now);
-        self.fly(port, flight, packet);
+        let landing = forwarding.fly(port, packet, *now);
+        self.fly(port, landing, packet);
     }
 
     /// A packet at a node enters the port to its next hop.
@@ -163,8 +163,8 @@ impl Routed {
             return self.beyond(i, packet);
         }
         direction.counts.delivered += 1;
-        let flight = forwarding.fly(port, packet, sent);
-        self.fly(port, flight, packet);
+        let landing = forwarding.fly(port, packet, sent);
+        self.fly(port, landing, packet);
     }
 
     /// A packet is lost at a direction. Frees its SACK blocks.
@@ -175,9 +175,9 @@ impl Routed {
 
     /// A packet takes to the air behind a port, or is lost.
     #[inline(always)]
-    fn fly(&mut self, air: usize, flight: Flight, packet: &Packet) {
+    fn fly(&mut self, air: usize, landing: Landing, packet: &Packet) {
         let Network { directions, airs, .. } = &mut self.network;
-        let Flight::Lands(at) = flight else {
+        let Landing::At(at) = landing else {
             airs[air].lost += 1;
             return self.drop(packet);
         };

@@ -6,7 +6,7 @@ use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::Options;
 
-use crate::constellation::{Constellation, NetworkPlan, Table};
+use crate::constellation::{Constellation, NetworkPlan, NextHops};
 use crate::keys::error::{Error, Key, quoted, suggestion};
 use crate::keys::units::Duration;
 use crate::resolve::both_ways;
@@ -14,8 +14,8 @@ use crate::resolve::controller_needs;
 use crate::resolve::dialogues;
 use crate::resolve::hints::{hints, hints_on, may_use_paths, path_hints};
 use crate::resolve::names::Names;
-use crate::resolve::network::{Pair, pairs};
 use crate::resolve::options;
+use crate::resolve::pairs::{Pair, pairs};
 use crate::resolve::path::{PathPlan, directions};
 use crate::resolve::plan::{CcPlan, ConnectionPlan, DirectionId, FlowPlan, LinkPlan, Source, Way};
 use crate::resolve::relations::Relations;
@@ -40,7 +40,7 @@ pub(crate) fn paths(
     constellation: Option<&Constellation>,
 ) -> Result<Vec<PathPlan>, Error> {
     let mut paths = Vec::with_capacity(work.scenario.flow.len());
-    let table = constellation.map(Table::first);
+    let table = constellation.map(NextHops::first);
     for (index, flow) in work.scenario.flow.iter().enumerate() {
         let key = key_of(index);
         subflows::check(work, flow, &key)?;

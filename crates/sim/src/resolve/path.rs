@@ -4,7 +4,7 @@ use bentpipe_cc::{Span, Time};
 
 use crate::keys::error::{Error, Key, quoted, suggestion};
 use crate::loss::Per;
-use crate::resolve::network::Pair;
+use crate::resolve::pairs::Pair;
 use crate::resolve::plan::{DirectionId, LinkPlan};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::Work;

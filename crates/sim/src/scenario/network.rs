@@ -30,7 +30,7 @@ keys! {
         pub update?: Duration,
         /// Which satellites a station reaches: those above its least elevation, or those within a length, as in
         /// Hypatia. Default "elevation", with Hypatia's folder "length".
-        pub reach?: Reach,
+        pub reach?: ReachRule,
         /// Least elevation in degrees. Default: that of the shell.
         #[schemars(range(min = 0.0, max = 90.0))]
         pub min_elevation?: f64,
@@ -74,7 +74,7 @@ keys! {
 /// The rule that says which satellites a station reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reach {
+pub enum ReachRule {
     /// Those above its least elevation.
     Elevation,
     /// Those within the length of a link at the least elevation over a flat Earth (Hypatia).
