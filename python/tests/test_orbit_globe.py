@@ -64,7 +64,7 @@ def paths_of(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> pl.DataFra
     """The paths of a page in the form of `Network.paths`, without delays."""
     first, count = known["count"], len(known["stations"])
     ends = np.cumsum([0, *arrays["route_length"]])
-    routes = [arrays["route_satellite"][a:b].tolist() for a, b in zip(ends, ends[1:], strict=False)]
+    routes = [arrays["route_via"][a:b].tolist() for a, b in zip(ends, ends[1:], strict=False)]
     pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
     rows, at = [], 0
     for (a, b), many in zip(pairs, arrays["path_rows"], strict=True):
@@ -74,13 +74,13 @@ def paths_of(known: dict[str, Any], arrays: dict[str, np.ndarray]) -> pl.DataFra
             way = way if chosen % 2 else way[::-1]
             rows.append((arrays["path_step"][row] * known["step_s"], first + a, first + b, way, chosen > 0))
         at += many
-    return pl.DataFrame(rows, schema=["t_s", "from", "to", "satellites", "reached"], orient="row")
+    return pl.DataFrame(rows, schema=["t_s", "from", "to", "via", "reached"], orient="row")
 
 
 def test_the_paths_of_the_page_are_those_of_the_tables(made: networks.Network) -> None:
     found = paths_of(*decoded(globe.html(made)))
     wanted = made.paths.sort("from", "to", "t_s")
-    assert found["satellites"].to_list() == wanted["satellites"].to_list()
+    assert found["via"].to_list() == wanted["via"].to_list()
     assert found["reached"].to_list() == wanted["delay_s"].is_not_null().to_list()
     for name in ("t_s", "from", "to"):
         assert found[name].to_list() == wanted[name].to_list()
@@ -256,21 +256,38 @@ def test_the_page_shows_the_path_of_the_tables(
     ends = first + names.index("Lagos"), first + names.index("Tokyo")
     rows = made.paths.filter(pl.col("from") == ends[0], pl.col("to") == ends[1])
     assert rows.height > 1
-    for nth, (t_s, _, _, satellites, delay_s) in enumerate(rows.iter_rows()):
+    for nth, (t_s, _, _, via, delay_s) in enumerate(rows.iter_rows()):
         now = shown(window, t_s)
-        assert now["path"] == [ends[0], *satellites, ends[1]]
+        assert now["path"] == [ends[0], *via, ends[1]]
         # Between knots the positions are interpolated.
         assert now["delay_s"] == pytest.approx(delay_s, abs=3e-6)
         assert now["next_s"] == (rows["t_s"][nth + 1] if nth + 1 < rows.height else None)
     assert shown(window, 10)["path"] == [
         ends[0],
-        *rows.filter(pl.col("t_s") <= 10)["satellites"][-1],
+        *rows.filter(pl.col("t_s") <= 10)["via"][-1],
         ends[1],
     ]
     heads = window.run("[...document.querySelectorAll('#loaded tr')].map(row => row.innerText)")
     assert heads[0].split("\t") == ["up from Tokyo", "100", "40.0", "9"]
     assert heads[1].split("\t")[1:] == ["75", "12.2", "3"]
     assert window.errors == [] and window.requests == []
+
+
+@needs_chromium
+def test_stations_that_relay_are_on_the_path(window: browser.Browser, tmp_path: Path) -> None:
+    shell = {"shell": "hypatia-kuiper-k1", "reach": "length", "lasers": [], "relays": True}
+    warsaw = bp.orbit.Point("Warsaw", 52.23, 21.01)
+    made = networks.network(["Paris", "Madrid", warsaw], duration="1 s", **shell)
+    first = len(made.satellites)
+    via = made.paths.filter(pl.col("from") == first + 1, pl.col("to") == first + 2)["via"][0].to_list()
+    assert first in via  # Paris is between Madrid and Warsaw, 2,290 km apart
+    assert paths_of(*decoded(globe.html(made)))["via"].to_list() == made.paths["via"].to_list()
+    bp.orbit.page(made, tmp_path / "net.html")
+    window.open((tmp_path / "net.html").as_uri() + "#from=Madrid&to=Warsaw")
+    now = until(window, lambda now: now["from"] == "Madrid")
+    assert now["path"] == [first + 1, *via, first + 2]
+    assert ", Paris, satellite " in window.run("document.getElementById('over').textContent")
+    assert window.errors == []
 
 
 @needs_chromium

@@ -182,7 +182,7 @@ def _paths(made: Network) -> dict[str, Numbers]:
         "path_step": np.rint(rows["t_s"].to_numpy() / made.info["step_s"]),
         "path_route": chosen,
         "route_length": [len(way) for way in routes],
-        "route_satellite": [one for way in routes for one in way],
+        "route_via": [one for way in routes for one in way],
     }
 
 

@@ -35,7 +35,7 @@ const place = (one, weights) => {
 };
 
 const pathRows = sums(array("path_rows")), pathStep = array("path_step"), pathRoute = array("path_route");
-const routeEnds = sums(array("route_length")), routeSatellite = array("route_satellite");
+const routeEnds = sums(array("route_length")), routeVia = array("route_via");
 // The rows of the path from a station to another: the first, and the one behind the last.
 const rowsOf = (a, b) => { const pair = a * (stations.length - 1) + b - (b > a ? 1 : 0); return [pathRows[pair], pathRows[pair + 1]]; };
 const timeOf = row => pathStep[row] * known.step_s;
@@ -43,8 +43,8 @@ const rowAt = ([first, behind], t) => { let row = first; while (row + 1 < behind
 // The nodes of a path; null where there is none.
 const nodesOf = (a, b, row) => {
   if (!pathRoute[row]) return null;
-  const route = pathRoute[row] - 1 >> 1, satellites = [...routeSatellite.subarray(routeEnds[route], routeEnds[route + 1])];
-  return [FIRST + a, ...pathRoute[row] - 1 & 1 ? satellites.reverse() : satellites, FIRST + b];
+  const route = pathRoute[row] - 1 >> 1, via = [...routeVia.subarray(routeEnds[route], routeEnds[route + 1])];
+  return [FIRST + a, ...pathRoute[row] - 1 & 1 ? via.reverse() : via, FIRST + b];
 };
 const delayOf = (nodes, t) => {
   const weights = cubic(t), at = nodes.map(one => place(one, weights));

@@ -53,7 +53,9 @@ const say = (row, rows, path) => {
   by("pair-head").textContent = `${stations[a].name} to ${stations[b].name}`;
   by("facts").replaceChildren(...facts);
   by("facts").setAttribute("aria-live", state.playing ? "off" : "polite");
-  by("over").textContent = path ? `Over ${path.length > 3 ? "satellites" : "satellite"} ${path.slice(1, -1).map(one => nameOf(one).slice(10)).join(", ")}.` : "No satellite chain joins the two stations now.";
+  // Stations may relay.
+  const via = path?.slice(1, -1), kind = via?.some(isStation) ? "" : via?.length > 1 ? "satellites " : "satellite ";
+  by("over").textContent = path ? `Over ${kind}${via.map(one => kind ? nameOf(one).slice(10) : nameOf(one)).join(", ")}.` : "No satellite chain joins the two stations now.";
   if (load) sayLoads(begin);
   document.body.dataset.shown = JSON.stringify({ t, from: stations[a].name, to: stations[b].name, path, delay_s: delay, next_s: next });
 };

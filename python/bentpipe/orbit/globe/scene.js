@@ -124,7 +124,7 @@ const drawSky = (canvas, t, { ends, path, lasers }) => {
       to.stroke();
     }
     to.setLineDash([]); to.fillStyle = way; to.strokeStyle = far; to.lineWidth = 1;
-    for (const one of path.slice(1, -1)) if (!on[one][2]) { to.beginPath(); to.arc(on[one][0], on[one][1], dot + 1.8, 0, 2 * Math.PI); to.fill(); to.stroke(); }
+    for (const one of path) if (!isStation(one) && !on[one][2]) { to.beginPath(); to.arc(on[one][0], on[one][1], dot + 1.8, 0, 2 * Math.PI); to.fill(); to.stroke(); }
   }
   const size = small ? 2 : 2.6;
   stations.forEach(({ km }, i) => {
