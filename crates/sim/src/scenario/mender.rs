@@ -35,6 +35,10 @@ impl Mender {
 
     /// Mends the value of a key, more thoroughly each time; false if nothing is left to try.
     pub(crate) fn mend(&mut self, key: &Key) -> bool {
+        let of_network = key.parts().first().is_some_and(|top| top == "network");
+        if of_network && key.parts().len() == 1 {
+            return false; // without its constellation, a flow between stations says nothing
+        }
         let tries = self.tries.entry(key.clone()).or_insert(0);
         let from = *tries;
         for step in from..3 {
@@ -42,7 +46,7 @@ impl Mender {
             let done = match step {
                 0 => self.replace(key),
                 1 => self.remove(key),
-                _ => self.replace_whole(key),
+                _ => !of_network && self.replace_whole(key),
             };
             if done {
                 return true;

@@ -1,0 +1,159 @@
+"""Runs over whole constellations: scenarios with a table `network`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import bentpipe as bp
+from bentpipe.orbit import hypatia, loads, networks, simulated
+
+CITIES = ["Tokyo", "Paris", "Lagos", "Lima"]
+PORT = {"rate": "5 Mbit/s"}
+
+
+def scenario(**network: Any) -> dict[str, Any]:
+    """Four cities over Kuiper's first shell for three seconds."""
+    keys = {"shell": "hypatia-kuiper-k1", "reach": "length", "stations": CITIES, "isl": PORT, "gsl": PORT}
+    return {
+        "duration": "3 s",
+        "network": {key: value for key, value in (keys | network).items() if value is not None},
+        "flow": [{"cc": "cubic", "pairs": "all"}],
+    }
+
+
+def test_flows_run_between_all_cities() -> None:
+    result = bp.run(scenario())
+    flows = result.network_flows
+    assert flows.height == 12
+    assert flows["flow"].to_list() == result.flows["name"].to_list()
+    assert set(flows["from"]) == set(flows["to"]) == set(CITIES)
+    assert flows["flow"][0] == "cubic:Tokyo>Paris"
+    assert (flows["acked_bytes"] <= result.flows["delivered_bytes"]).all()
+    paths = bp.orbit.network(CITIES, shell="hypatia-kuiper-k1", reach="length", duration="3 s").paths
+    first = paths.filter(pl.col("t_s") == 0.0)
+    one_way = dict(zip(first.select("from", "to").iter_rows(), first["delay_s"], strict=True))
+    base = flows.filter((pl.col("from") == "Tokyo") & (pl.col("to") == "Paris"))["base_rtt_s"][0]
+    # Both ways are one path here.
+    assert base == pytest.approx(one_way[1156, 1157] + one_way[1157, 1156], abs=2e-9)
+    rtts = dict(zip(result.flows["name"], result.flows["rtt_min_s"], strict=True))
+    for name, base_rtt_s in flows.select("flow", "base_rtt_s").iter_rows():
+        assert rtts[name] > base_rtt_s
+
+
+def test_the_same_seed_gives_the_same_run_and_sweeps_take_a_network(tmp_path: Path) -> None:
+    given = scenario() | {"record": {"interval": "1 s", "links": True}}
+    one, other = bp.run(given), bp.run(given)
+    assert one.json | {"wall_s": 0} == other.json | {"wall_s": 0}
+    assert one.port_trace.equals(other.port_trace)
+    one.save(tmp_path / "run")
+    stored = bp.Result.load(tmp_path / "run")
+    assert stored.network_flows.equals(one.network_flows)
+    assert stored.port_trace.equals(one.port_trace)
+    swept = bp.sweep(given, {"network.isl.rate": ["5 Mbit/s", "1 Mbit/s"]}, workers=2)
+    sums = swept.group_by("network.isl.rate_bps").agg(pl.col("goodput_bps").sum()).sort("goodput_bps")
+    assert sums["network.isl.rate_bps"].to_list() == [1e6, 5e6]
+    assert sums["goodput_bps"][1] == pytest.approx(one.flows["goodput_bps"].sum())
+
+
+def test_a_folder_of_hypatia_gives_the_run_of_its_shell(tmp_path: Path) -> None:
+    made = bp.orbit.network(CITIES, shell="hypatia-kuiper-k1", reach="length", duration="3 s", step="500 ms")
+    hypatia.write(made, tmp_path / "folder")
+    folder = scenario(hypatia=str(tmp_path / "folder"), shell=None, reach=None, stations=None)
+    ours = bp.run(scenario(update="500 ms"))
+    theirs = bp.run(folder)
+    # TLEs round the elements: positions differ by less than a metre.
+    assert theirs.network_flows["base_rtt_s"].to_list() == pytest.approx(
+        ours.network_flows["base_rtt_s"].to_list(), abs=1e-6
+    )
+    apart = (theirs.flows["delivered_bytes"] - ours.flows["delivered_bytes"].cast(pl.Int64)).abs()
+    assert (apart <= 0.05 * ours.flows["delivered_bytes"]).all()
+
+
+def test_the_load_of_a_run_is_that_of_its_ports() -> None:
+    result = bp.run(scenario() | {"record": {"interval": "1 s", "links": True, "flows": False}})
+    load = loads.of_ports(result.port_trace)
+    assert load["t_s"].unique().sort().to_list() == [0.0, 1.0, 2.0]
+    totals = load.group_by("from", "to").agg(pl.col("busy").sum(), pl.col("dropped_packets").sum())
+    by_name = {row["name"]: row for row in result.json["links"]}
+    names = [str(node) for node in range(1156)] + CITIES
+    for start, end, busy, dropped in totals.iter_rows():
+        port = by_name[f"{names[start]}>{'ground' if end is None else end}"]
+        assert busy / 3 == pytest.approx(port["utilisation"], abs=1e-9)
+        assert dropped == port["dropped_queue"] + port["dropped_error"]
+    assert loads.checked(load, simulated.network_of(result.scenario)).height == load.height
+
+
+def test_a_stored_run_is_a_page_and_a_map(tmp_path: Path, cli: Callable[..., Any]) -> None:
+    file = tmp_path / "net.json"
+    file.write_text(json.dumps(scenario() | {"record": {"interval": "1 s", "links": True}}), encoding="utf-8")
+    ran, page, drawn = tmp_path / "ran", tmp_path / "net.html", tmp_path / "net.svg"
+    found = cli("run", file, "--out", ran)
+    assert found.exit_code == 0
+    shown = found.output
+    assert "cubic:Tokyo>Paris" in shown
+    assert "ground" in shown
+    assert "ports more; --json prints" in shown
+    assert cli("orbit", "network", "--from", ran, "--page", page).exit_code == 0
+    without = tmp_path / "without.html"
+    bp.orbit.page(simulated.network_of(scenario()), without)
+    assert page.stat().st_size > without.stat().st_size + 500
+    assert cli("plot", "network", ran, "--at", "2", "-o", drawn).exit_code == 0
+    assert drawn.stat().st_size > 10_000
+
+
+def test_algorithms_are_compared_over_a_network(tmp_path: Path, cli: Callable[..., Any]) -> None:
+    file = tmp_path / "net.json"
+    file.write_text(json.dumps(scenario()), encoding="utf-8")
+    found = cli("compare", "--cc", "cubic,bbr", "--scenario", file, "--seeds", "2")
+    assert found.exit_code == 0
+    assert "CUBIC" in found.output
+    assert "BBR" in found.output
+
+
+def test_a_failure_loses_packets_until_it_is_known() -> None:
+    whole = bp.run(scenario())
+    path = simulated.network_of(scenario()).paths.filter((pl.col("from") == 1156) & (pl.col("to") == 1157))
+    failed = f"satellite {path['via'][0][2]}, from 1 s, detected after 1 s"
+    broken = bp.run(scenario(failures=[failed]))
+    lost = sum(link["dropped_error"] for link in broken.json["links"])
+    assert lost > 0
+    assert sum(link["dropped_error"] for link in whole.json["links"]) == 0
+    tokyo = "cubic:Tokyo>Paris"
+    before, after = (
+        dict(r.flows.select("name", "delivered_bytes").iter_rows())[tokyo] for r in (whole, broken)
+    )
+    assert after < before
+
+
+def test_populations_are_those_of_the_cities() -> None:
+    known = networks.populations(networks.stations(["top-1000"]))
+    assert known == sorted(known, reverse=True)
+    assert known[0] > 1e7
+    assert networks.populations([networks.Point("nowhere", 0.0, 0.0)]) == []
+    drawn = bp.run(scenario() | {"flow": [{"cc": "reno", "pairs": {"gravity": 30}}], "duration": "1 s"})
+    assert drawn.network_flows.height == 30
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"shell": "kuipr-k1"}, 'network: satellites.shell: no shell is called "kuipr-k1"; did you mean'),
+        ({"stations": ["Tokyo", "Pariis"]}, "Pariis"),
+        ({"stations": ["Tokyo", "Tokyo"]}, "network: station 'Tokyo' is named twice; give each station once"),
+        ({"failures": ["satelite 3"]}, "network: failure 'satelite 3': write"),
+        ({"every": "15 s"}, "network: every goes with select"),
+        ({"tle": "no.tle"}, "network.tle: shell already gives the satellites"),
+        ({"hypatia": "no-folder", "shell": None}, "tles.txt"),
+        ({"isl": {"rate": "0 Mbit/s"}}, "network.isl.rate: a rate must be greater than zero"),
+    ],
+)
+def test_mistakes_name_the_key(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(bp.ScenarioError) as raised:
+        bp.run(scenario(**change))
+    assert message in str(raised.value)
