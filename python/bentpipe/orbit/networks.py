@@ -325,14 +325,12 @@ def _network(raw: dict[str, Any], ends: list[Point], request: dict[str, Any]) ->
         pl.when(pl.col("next") >= 0).then(pl.col("next")).cast(pl.UInt32).alias("next"),
     )
     failed = _failed(raw, len(raw["satellites"]))
-    via, bounds = raw["via"].tolist(), [0, *raw["ends"].tolist()]
-    ways = [via[begin:end] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
     delay_s = raw["paths"]["delay_ns"] / 1e9
     paths = pl.DataFrame(raw["paths"]).select(
         pl.Series("t_s", raw["paths"]["t_ns"] / 1e9),
         "from",
         "to",
-        pl.Series("via", ways, dtype=pl.List(pl.UInt32)),
+        _lists("via", raw["via"], raw["ends"]),
         pl.when(pl.col("delay_ns").is_finite()).then(pl.Series("delay_s", delay_s)).alias("delay_s"),
     )
     info = json.loads(raw["info"]) | {key: request[key] for key in ("duration_s", "step_s")}
@@ -340,6 +338,20 @@ def _network(raw: dict[str, Any], ends: list[Point], request: dict[str, Any]) ->
     made = Network(tables, paths, failed, satellites, ends, raw["lasers"], raw["tles"], knots, info, request)
     info["warnings"] += _unreached(made)
     return made
+
+
+def _lists(name: str, items: np.ndarray, ends: np.ndarray) -> pl.Series:
+    """A column of lists: `items` of all rows in a row, and where those of each row end."""
+    import numpy as np
+    import polars as pl
+
+    rows = np.searchsorted(ends.astype(np.int64), np.arange(len(items)), side="right")
+    full = pl.DataFrame({"row": rows, name: items}).group_by("row", maintain_order=True).agg(name)
+    empty = pl.lit([], dtype=pl.List(pl.UInt32))
+    every = pl.DataFrame({"row": np.arange(len(ends))}).join(
+        full, on="row", how="left", maintain_order="left"
+    )
+    return every[name].cast(pl.List(pl.UInt32)).to_frame().select(pl.col(name).fill_null(empty))[name]
 
 
 def _unreached(made: Network) -> list[str]:
