@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,36 @@ def test_algorithms_are_compared_over_a_network(tmp_path: Path, cli: Callable[..
     assert found.exit_code == 0
     assert "CUBIC" in found.output
     assert "BBR" in found.output
+
+
+def test_packets_are_captured_at_their_hosts(tmp_path: Path) -> None:
+    plain = bp.run(scenario())
+    for end, counts in (("sender", "sent_packets"), ("receiver", "delivered")):
+        file = tmp_path / f"{end}.pcapng"
+        captured = bp.run(scenario(), pcap=bp.Capture(file, at=end))
+        assert captured.json | {"wall_s": 0} == plain.json | {"wall_s": 0}
+        # Every packet of data leaves one sender; what arrives at receivers is `packets`. Each has an
+        # acknowledgement or shares one, and a connection has segments that open it.
+        data = plain.flows[counts].sum() if counts in plain.flows.columns else plain.json["packets"]
+        blocks = _blocks(file.read_bytes())
+        assert data < blocks < 2 * data + 100
+
+
+def _blocks(content: bytes) -> int:
+    """The packets of a pcapng file: enhanced packet blocks, of type 6."""
+    at = found = 0
+    while at < len(content):
+        kind, length = struct.unpack_from("<II", content, at)
+        found += kind == 6
+        at += length
+    return found
+
+
+def test_a_network_is_not_emulated(tmp_path: Path, cli: Callable[..., Any]) -> None:
+    file = tmp_path / "net.json"
+    file.write_text(json.dumps(scenario()), encoding="utf-8")
+    found = cli("emulate", file, "--", "true")
+    assert found.exit_code != 0
 
 
 def test_a_failure_loses_packets_until_it_is_known() -> None:

@@ -129,7 +129,7 @@ impl Route {
 /// The route of the plan's first flow over link `link` of a network: its path, and for the way back the path
 /// of its acknowledgements, access delays and jitter included. Of a flow with a relay the route is that of
 /// both halves, one behind the other, as if there were no relay; of a dialogue, that of its responses. `None`
-/// if the plan has no flows.
+/// if the plan has no flows, or its first one crosses no link: it runs over a constellation.
 ///
 /// Access delays and jitter of other flows belong to the route, too, if these flows have the paths of the
 /// first, and neither has a relay. Each of them has its own address at the far end, 10.77.`link`.N with N two
@@ -138,6 +138,9 @@ impl Route {
 pub fn route_of(plan: &Plan, link: usize) -> Option<Route> {
     let tables: Vec<&[FlowPlan]> = plan.flows.chunk_by(|a, b| a.table == b.table).collect();
     let (first, others) = tables.split_first()?;
+    if first.iter().any(|flow| flow.stations.is_some()) {
+        return None;
+    }
     let first = parts(first);
     let others: Vec<_> = match first[..] {
         [only] => others.iter().filter_map(|flows| beside(only, flows, link)).collect(),

@@ -73,7 +73,8 @@ impl EmulatedNetwork {
         let mtu = u16::try_from(mtu).unwrap_or(u16::MAX); // refused there
         for (i, (near, far, scenario)) in links.into_iter().enumerate() {
             let (_, plan) = plan(&scenario)?;
-            let route = route_of(&plan, i).ok_or_else(|| wrong("a scenario without flows has no route"))?;
+            let route = route_of(&plan, i)
+                .ok_or_else(|| wrong("flow: there is none whose path links could be emulated for; a network is simulated alone"))?;
             if route.changes() {
                 changes_until = Some(plan.duration);
             }

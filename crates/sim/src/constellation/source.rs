@@ -186,8 +186,8 @@ impl<'a> NextHops<'a> {
     }
 }
 
-/// Makes the constellation of a request, which is JSON: the keys of the scenario's table `network`, `station` (its
-/// own stations by name), and `duration_s`. `Err` says in one line what is wrong.
+/// Makes the constellation of a request, which is JSON: the keys of the scenario's table `network`, where `isl` says
+/// whether there are lasers and other ports are left out; `station` (its own stations by name); and `duration_s`. `Err` says in one line what is wrong.
 pub type ConstellationSource = dyn Fn(&str) -> Result<Constellation, String> + Send + Sync;
 
 static SOURCE: OnceLock<Box<ConstellationSource>> = OnceLock::new();

@@ -84,6 +84,7 @@ impl Routed {
             }
             if timer < arrival {
                 if let Some(number) = self.events.pop() {
+                    self.network.tap.iter_mut().for_each(|tap| tap.expires());
                     self.on_timer(Timer::of_number(number, self.network.flows.len()));
                 }
             } else {
@@ -122,7 +123,10 @@ impl Routed {
         }
         packet.hop += 1;
         match self.route[packet.hop as usize] {
-            END => self.on_packet(&mut packet),
+            END => {
+                self.arrive_seen(i, &packet);
+                self.on_packet(&mut packet);
+            }
             next => self.push(next as usize, &packet),
         }
     }
@@ -135,7 +139,20 @@ impl Routed {
         let out = air.pop();
         self.events.expect_here(i, air.next());
         let (Some(mut packet), Some(forwarding)) = (out, forwarding) else { return };
-        if forwarding.is_there(&packet) { self.on_packet(&mut packet) } else { self.route(&mut packet) }
+        if !forwarding.is_there(&packet) {
+            return self.route(&mut packet);
+        }
+        if self.network.tap.is_some() {
+            self.arrive_seen(i, &packet);
+        }
+        self.on_packet(&mut packet);
+    }
+
+    /// A packet arrives at its host by direction `i`, under the eyes of the tap.
+    #[cold]
+    fn arrive_seen(&mut self, i: usize, packet: &Packet) {
+        let Network { tap, carried, now, .. } = &mut self.network;
+        tap.iter_mut().for_each(|tap| tap.arrives(*now, i as u32, packet, carried));
     }
 
     /// A packet has been sent by the port of direction `i`, which decides at departure.
@@ -198,6 +215,9 @@ impl Routed {
     /// Offers a packet to a direction that has an event for each of its packets.
     fn push(&mut self, i: usize, packet: &Packet) {
         let now = self.network.now;
+        if let Some(tap) = &mut self.network.tap {
+            tap.enters(now, i, packet, &self.network.carried);
+        }
         let class = self.network.class(i, packet);
         let direction = &mut self.network.directions[i];
         let pushed = direction.push(now, *packet, class);
@@ -220,6 +240,9 @@ impl EventLoop for Routed {
 
     #[inline]
     fn depart(&mut self, packet: &mut Packet) {
+        if let Some(tap) = &mut self.network.tap {
+            tap.departs(self.network.now, packet, &mut self.network.carried);
+        }
         if packet.hop & ROUTED != 0 {
             return self.route(packet);
         }

@@ -44,8 +44,14 @@ pub(super) fn of_scenario(work: &mut Work<'_>) -> Result<Option<Arc<Constellatio
         return Err(work.error(&Key::of(["record", "segments"]), message));
     }
     let duration = scenario.duration.0;
+    // Rates and queues change nothing of what orbits give: runs that differ in them share it.
+    let mut keys = serde_json::to_value(network).unwrap_or_default();
+    if let Some(keys) = keys.as_object_mut() {
+        keys.retain(|key, _| !matches!(key.as_str(), "gsl" | "down"));
+        keys.insert("isl".to_owned(), network.isl.is_some().into());
+    }
     let request = json!({
-        "network": network,
+        "network": keys,
         "station": scenario.station,
         "duration_s": duration.secs(),
     });

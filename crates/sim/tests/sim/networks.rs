@@ -6,9 +6,10 @@ use std::sync::Once;
 
 use bentpipe_cc::Time;
 use bentpipe_sim::constellation::{Changes, Constellation, Failed, Knots, MARGIN, make_constellations_by};
+use bentpipe_sim::pcap::{Capture, Place};
 use bentpipe_sim::plan::Plan;
 use bentpipe_sim::record::Outcome;
-use bentpipe_sim::{Scenario, no_supply, run, run_by_reference};
+use bentpipe_sim::{Scenario, no_supply, run, run_by_reference, run_captured};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -262,6 +263,12 @@ fn by_both_loops(text: &str) -> Result<Outcome, TestCaseError> {
     prop_assert_eq!(format!("{:#?}", fast.report), format!("{:#?}", reference.report), "{}", text);
     prop_assert!(format!("{fast:?}") == format!("{reference:?}"), "traces differ:\n{text}");
     crate::random::in_range(&fast.report)?;
+    let path = std::env::temp_dir().join(format!("bentpipe-network-{}.pcapng", std::process::id()));
+    let capture = Capture { path: path.clone(), at: Place::Sender, whole: false };
+    if let Ok(captured) = run_captured(&plan, Some(&capture), &mut no_supply, &mut |_| true) {
+        prop_assert!(format!("{captured:?}") == format!("{fast:?}"), "captured:\n{text}");
+        std::fs::remove_file(&path).expect("written");
+    }
     Ok(fast)
 }
 
