@@ -5,8 +5,8 @@
 prints docs/validation/hypatia-load.csv. The reference, `hypatia-load.parquet`, is what Hypatia's ns-3 code
 gave, built against Debian's ns-3.37: Kuiper's first shell and the hundred cities of its paper, forwarding
 state each second, every port at 10 Mbit/s behind 100 packets. It has 70 bursts of UDP over 5 s, every 25th
-of 16,000 pings over 20 s and all that had no answer, 8 TCP flows over 20 s that share no bottleneck, and
-100 over 5 s that do. Stations are numbers in the list of cities.
+of 16,000 pings over 20 s and all that had no answer, 8 TCP flows over 20 s that share no bottleneck, 100
+over 5 s that do, and how busy the lasers are with these. Stations are numbers in the list of cities.
 
 TCP is chaotic where flows share a bottleneck: of these 100 flows, ns-3 with starts 0 to 1 ms later differs
 from itself by 12 % in the median. So their mean over seeds is compared, and what all of them get.
@@ -35,6 +35,8 @@ MOST_NS = 1_500
 MOST_ALONE, MOST_FEW, MOST_SHARED = 0.03, 0.01, 0.03
 """Differences of a flow's goodput, of eight flows together, of a hundred together."""
 LEAST_CORRELATION = 0.95
+MOST_BUSY, MOST_CARRIED = 0.04, 0.02
+"""Mean difference of the share of time in which a laser sends, and the difference of all of them together."""
 
 
 def reference(kind: str) -> pl.DataFrame:
@@ -46,7 +48,7 @@ def run(duration: str, flows: list[dict[str, Any]], seed: int = 1) -> bp.Result:
     """A run over Kuiper's first shell as Hypatia sets it up."""
     port = {"rate": "10 Mbit/s"}
     network = {"shell": "hypatia-kuiper-k1", "reach": "length", "isl": port, "gsl": port}
-    record = {"transfers": True, "flows": False}
+    record = {"transfers": True, "flows": False, "interval": "1 s", "links": True}
     return bp.run({"duration": duration, "seed": seed, "network": network, "flow": flows, "record": record})
 
 
@@ -112,18 +114,40 @@ def pings(of: pl.DataFrame) -> list[list[str]]:
     return rows
 
 
+def lasers(of: pl.DataFrame, seeds: range) -> list[list[str]]:
+    """Rows for the share of 5 s in which lasers send, with the hundred flows: the sum, and how alike they are."""
+    flows, ends = _flows(reference("run1")), ["from", "to"]
+    rows = [
+        run("5 s", flows, seed)
+        .port_trace.filter((pl.col("from") != pl.col("to")) & (pl.col("t_s") > 0))
+        .select(*ends, pl.col("busy") / 5 / len(seeds))
+        for seed in seeds
+    ]
+    ours = pl.concat(rows).group_by(ends).agg(pl.col("busy").sum()).with_columns(pl.col(ends).cast(pl.Int64))
+    theirs = of.select(pl.col("src").alias("from"), pl.col("dst").alias("to"), pl.col("busy").alias("theirs"))
+    both = theirs.join(ours, on=ends, how="full", coalesce=True).fill_null(0.0)
+    pairs = both["theirs"].to_list(), both["busy"].to_list()
+    sums = sum(pairs[0]), sum(pairs[1])
+    apart = statistics.fmean(abs(a - b) for a, b in zip(*pairs, strict=True))
+    correlation = statistics.correlation(*pairs)
+    where = {"from": f"{both.height} lasers", "to": "5 s"}
+    alike = correlation >= LEAST_CORRELATION and apart <= MOST_BUSY
+    carried = abs(sums[1] / sums[0] - 1) <= MOST_CARRIED
+    return [
+        _row(where, "lasers, busy", "lasers", sums, _verdict(agrees=carried)),
+        _row(where, "lasers, correlation", "1", (1.0, correlation), _verdict(agrees=alike)),
+    ]
+
+
+def _flows(of: pl.DataFrame) -> list[dict[str, Any]]:
+    """TCP flows as Hypatia has them, with starts up to 1 ms later."""
+    tcp_of_ns3 = {"cc": "reno", "profile": "ns3", "start_jitter": "1 ms"}
+    return [{**_ends(row), "name": f"flow {row['number']}", **tcp_of_ns3} for row in of.iter_rows(named=True)]
+
+
 def goodputs(of: pl.DataFrame, duration_s: int, seeds: range) -> tuple[list[dict[str, Any]], list[float]]:
     """The flows, and what each gets in the mean over the seeds, Mbit/s by acknowledged bytes."""
-    flows = [
-        {
-            **_ends(row),
-            "name": f"flow {row['number']}",
-            "cc": "reno",
-            "profile": "ns3",
-            "start_jitter": "1 ms",
-        }
-        for row in of.iter_rows(named=True)
-    ]
+    flows = _flows(of)
     each = [run(f"{duration_s} s", flows, seed).network_flows["acked_bytes"].to_list() for seed in seeds]
     return flows, [statistics.fmean(values) * 8 / duration_s / 1e6 for values in zip(*each, strict=True)]
 
@@ -165,7 +189,9 @@ def main() -> None:
     """Prints the data file."""
     print(data_file.line(COLUMNS))
     rows = bursts(reference("burst")) + pings(reference("ping"))
-    rows += tcp(reference("few20"), 20, range(1, SEEDS + 1)) + tcp(reference("run1"), 5, range(1, SEEDS + 1))
+    seeds = range(1, SEEDS + 1)
+    rows += tcp(reference("few20"), 20, seeds) + tcp(reference("run1"), 5, seeds)
+    rows += lasers(reference("lasers"), seeds)
     for row in rows:
         print(data_file.line(row), flush=True)
 

@@ -17,6 +17,11 @@ def test_pings_take_as_long_as_in_hypatia_and_the_same_have_no_answer() -> None:
     assert [row for row in rows if row[-1] != "agrees"] == []
 
 
+def test_lasers_carry_what_they_carry_in_hypatia() -> None:
+    rows = hypatia_load.lasers(hypatia_load.reference("lasers"), range(1, 9))
+    assert [row for row in rows if row[-1] != "agrees"] == []
+
+
 def test_a_hundred_flows_get_what_they_get_in_hypatia() -> None:
     rows = hypatia_load.tcp(hypatia_load.reference("run1"), 5, range(1, 4))
     assert [row for row in rows if row[-1] != "agrees"] == []
