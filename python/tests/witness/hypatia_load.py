@@ -115,7 +115,7 @@ def pings(of: pl.DataFrame) -> list[list[str]]:
 
 
 def lasers(of: pl.DataFrame, seeds: range) -> list[list[str]]:
-    """Rows for the share of 5 s in which lasers send, with the hundred flows: the sum, and how alike they are."""
+    """Rows for the share of 5 s in which lasers send, with the hundred flows: their sum, and how alike."""
     flows, ends = _flows(reference("run1")), ["from", "to"]
     rows = [
         run("5 s", flows, seed)
