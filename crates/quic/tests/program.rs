@@ -48,7 +48,7 @@ fn a_scenario_without_flows_is_simulated_over_its_only_link() {
     let two = scenario("two.toml", &format!("{link}{other}"));
     for (file, said) in [
         (two, "no flows and several links, a sat, b"),
-        (scenario("none.toml", "seed = 3\n"), "link"),
+        (scenario("none.toml", "seed = 3\n"), "flow: is missing"),
         (scenario("wrong.toml", &link.replace("rate", "rat")), "rat"),
     ] {
         let done = bentpipe_quic(&format!("simulate {file} --cc reno --for 1"));
