@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.orbit import hypatia, loads, networks, simulated
+from bentpipe.orbit import hypatia, hypatia_runs, loads, networks, simulated
 
 CITIES = ["Tokyo", "Paris", "Lagos", "Lima"]
 PORT = {"rate": "5 Mbit/s"}
@@ -74,6 +74,57 @@ def test_a_folder_of_hypatia_gives_the_run_of_its_shell(tmp_path: Path) -> None:
     )
     apart = (theirs.flows["delivered_bytes"] - ours.flows["delivered_bytes"].cast(pl.Int64)).abs()
     assert (apart <= 0.05 * ours.flows["delivered_bytes"]).all()
+
+
+def _hypatia_run(folder: Path, schedule: str, *lines: str) -> Path:
+    made = bp.orbit.network(CITIES, shell="hypatia-kuiper-k1", reach="length", duration="3 s")
+    hypatia.write(made, folder / "network")
+    settings = [
+        "simulation_end_time_ns=3000000000",
+        'satellite_network_dir="network"',
+        *(f"{kind}_data_rate_megabit_per_s=5" for kind in ("isl", "gsl")),
+        *(f"{kind}_max_queue_size_pkts=100" for kind in ("isl", "gsl")),
+        *lines,
+    ]
+    (folder / "config_ns3.properties").write_text("\n".join(settings) + "\n", encoding="utf-8")
+    (folder / "schedule.csv").write_text(schedule, encoding="utf-8")
+    return folder
+
+
+def test_a_run_of_hypatia_is_a_scenario(tmp_path: Path, cli: Callable[..., Any]) -> None:
+    schedule = "0,1156,1157,1000000000000,0,,\n1,1158,1156,50000,500000000,,\n"
+    run = _hypatia_run(
+        tmp_path, schedule, "tcp_socket_type=TcpCubic",
+        "enable_tcp_flow_scheduler=true", 'tcp_flow_schedule_filename="schedule.csv"',
+    )  # fmt: skip
+    found = cli("orbit", "convert", run, "-o", tmp_path / "few.json")
+    assert found.exit_code == 0
+    result = bp.run(tmp_path / "few.json")
+    assert result.network_flows.select("from", "to").rows() == [("Tokyo", "Paris"), ("Lagos", "Tokyo")]
+    assert result.flows["cc"].to_list() == ["cubic", "cubic"]
+    assert result.flows["start_s"].to_list() == [0.0, 0.5]
+    assert result.flows["delivered_bytes"][1] == 50_000
+
+
+def test_bursts_and_pings_of_hypatia_are_flows(tmp_path: Path, cli: Callable[..., Any]) -> None:
+    run = _hypatia_run(
+        tmp_path, "0,1156,1157,2.5,0,1000000000,,\n", "enable_udp_burst_scheduler=true",
+        'udp_burst_schedule_filename="schedule.csv"', "enable_pingmesh_scheduler=true",
+        "pingmesh_interval_ns=100000000", "pingmesh_endpoint_pairs=set(1156->1158)",
+    )  # fmt: skip
+    assert cli("orbit", "convert", run, "-o", tmp_path / "few.json").exit_code == 0
+    sent = dict(bp.run(tmp_path / "few.json").flows.select("name", "sent_packets").iter_rows())
+    # A packet each 4.8 ms for a second, and one each 100 ms from 0 s to 3 s.
+    assert sent == {"burst 0": 209, "ping 0": 31}
+
+
+def test_a_damaged_run_of_hypatia_names_the_line(tmp_path: Path) -> None:
+    run = _hypatia_run(
+        tmp_path, "0,1156,12,1000,0,,\n", "tcp_socket_type=TcpCubic", "enable_tcp_flow_scheduler=true",
+        'tcp_flow_schedule_filename="schedule.csv"',
+    )  # fmt: skip
+    with pytest.raises(bp.ScenarioError, match="schedule.csv, line 1: node 12 is no ground station"):
+        hypatia_runs.read(run, "flows.csv")
 
 
 def test_the_load_of_a_run_is_that_of_its_ports() -> None:

@@ -320,6 +320,26 @@ def plot_verb(
     write_figure(draw, out=out, size=size, data=data, no_data=data is None, json=json)
 
 
+@app.command("convert")
+def convert_verb(
+    run: Annotated[Path, argument("DIR", "A run of Hypatia: a folder with config_ns3.properties.")],
+    out: Annotated[Path, option("FILE", "The scenario, .json; a CSV of its flows beside it.", "--out", "-o")],
+) -> None:
+    """A run of Hypatia's ns-3 programs as a scenario: TCP flows, bursts of UDP, pings."""
+    from bentpipe.orbit import hypatia_runs
+
+    if out.suffix != ".json":
+        raise _core.ScenarioError(f"--out {out}: the name of a scenario ends in .json")
+    pairs = out.with_name(f"{out.stem}-flows.csv")
+    made = hypatia_runs.read(run, pairs.name)
+
+    def show() -> None:
+        for place in (out, pairs) if made.pairs is not None else (out,):
+            terminal.line(f"written to {terminal.plain(str(place))}")
+
+    write_and_show(lambda: hypatia_runs.write(made, out, pairs), show)
+
+
 @app.command("shells")
 def shells_verb(json: Json = False) -> None:
     """The shells that have a name."""

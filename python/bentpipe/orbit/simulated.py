@@ -125,6 +125,10 @@ def _of_folder(folder: Path, keys: dict[str, Any], duration_s: float) -> tuple[N
         return made, made.tables
     # The folder has the tables: one of our own is enough.
     made = hypatia.network_of(read, **options | {"step": f"{duration_s} s"})
+    if read.duration_s is not None and duration_s > read.duration_s:
+        made.info["warnings"].append(
+            f"the forwarding state of {folder} ends at {read.duration_s:g} s; the last tables stay"
+        )
     return made, read.tables
 
 
