@@ -1,5 +1,6 @@
 //! The tables and delays of a constellation while it runs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bentpipe_cc::Time;
@@ -34,8 +35,8 @@ pub(crate) struct Forwarding {
     change: usize,
     due: u64,
     ports: Vec<PortDelays>,
-    /// Does anything fail in the run?
-    may_fail: bool,
+    /// From when and until when parts fail, ns, by their ends in order; a node twice.
+    failed: BTreeMap<(u32, u32), Vec<(u64, u64)>>,
     /// For each flow the packets that could go nowhere.
     unrouted: Vec<u64>,
 }
@@ -86,6 +87,10 @@ impl Forwarding {
     pub(crate) fn new(plan: &Arc<NetworkPlan>, first: usize, flows: usize) -> Self {
         let of = &plan.constellation;
         let stations = of.stations.len() as u32;
+        let mut failed: BTreeMap<(u32, u32), Vec<(u64, u64)>> = BTreeMap::new();
+        for &Failed { ends: (a, b), from_ns, to_ns } in &*plan.failed {
+            failed.entry((a.min(b), a.max(b))).or_default().push((from_ns, to_ns));
+        }
         let due = of.changes.at_ns.first().copied().unwrap_or(u64::MAX);
         Self {
             plan: plan.clone(),
@@ -95,7 +100,7 @@ impl Forwarding {
             change: 0,
             due,
             ports: plan.ports.iter().map(|port| PortDelays::new(plan, *port)).collect(),
-            may_fail: !of.failed.is_empty(),
+            failed,
             unrouted: vec![0; flows],
         }
     }
@@ -186,21 +191,19 @@ impl Forwarding {
         };
         let delay = line.delay + line.slope * (begin - line.from) as f64;
         let at = Time(sent.0.saturating_add((delay + 0.5) as u64));
-        if self.may_fail && self.fails(port, to, begin, at.0) { Landing::Lost } else { Landing::At(at) }
+        let lost = !self.failed.is_empty() && self.fails(port, to, begin, at.0);
+        if lost { Landing::Lost } else { Landing::At(at) }
     }
 
     /// Does a part that a packet needs fail between the begin of its transmission and its arrival?
     #[inline(never)]
     fn fails(&self, port: usize, to: u32, begin: u64, end: u64) -> bool {
         let from = self.plan.ports[port].node;
-        let hits = |Failed { ends: (a, b), from_ns, to_ns }: &Failed| {
-            let is_needed = match a == b {
-                true => *a == from || *a == to,
-                false => (*a, *b) == (from, to) || (*b, *a) == (from, to),
-            };
-            is_needed && *from_ns <= end && begin < *to_ns
+        let hit = |ends: (u32, u32)| {
+            let times = self.failed.get(&ends).into_iter().flatten();
+            times.into_iter().any(|&(from_ns, to_ns)| from_ns <= end && begin < to_ns)
         };
-        self.plan.constellation.failed.iter().any(hits)
+        hit((from, from)) || hit((to, to)) || hit((from.min(to), from.max(to)))
     }
 
     /// Works out the delay from a port to a neighbour around an instant.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::constellation::source::Constellation;
+use crate::constellation::source::{Constellation, Failed};
 use crate::resolve::direction_plan::DirectionPlan;
 
 /// A constellation prepared for a run.
@@ -19,6 +19,9 @@ pub struct NetworkPlan {
     /// All ports, by node: the lasers of a satellite in the order of the nodes at their other ends, then its port to
     /// the ground; the one port of a station.
     pub ports: Arc<[Port]>,
+    /// What fails, in the order of the constellation; then the links that stations leave, each for an instant, if what is
+    /// in flight there is lost.
+    pub failed: Arc<[Failed]>,
     /// The first port of each node, and the number of all.
     pub(super) first: Arc<[u32]>,
 }
@@ -34,7 +37,12 @@ pub struct Port {
 
 impl NetworkPlan {
     /// The ports of this constellation, with their plans.
-    pub(crate) fn new(constellation: Arc<Constellation>, [laser, up, down]: [DirectionPlan; 3]) -> Self {
+    /// `loses`: is what is in flight to or from a satellite lost when a station leaves it?
+    pub(crate) fn new(
+        constellation: Arc<Constellation>,
+        [laser, up, down]: [DirectionPlan; 3],
+        loses: bool,
+    ) -> Self {
         let (satellites, nodes) = (constellation.satellites, constellation.nodes());
         let mut lasers: Vec<(u32, u32)> =
             constellation.lasers.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
@@ -52,7 +60,12 @@ impl NetworkPlan {
             ports.push(Port { node, to: None });
         }
         first.push(ports.len() as u32);
-        Self { constellation, laser, up, down, ports: ports.into(), first: first.into() }
+        let mut failed = constellation.failed.clone();
+        if loses {
+            failed.extend(constellation.departures());
+        }
+        let failed = failed.into();
+        Self { constellation, laser, up, down, ports: ports.into(), failed, first: first.into() }
     }
 
     /// What a port is like.

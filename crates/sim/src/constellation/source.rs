@@ -34,10 +34,10 @@ pub struct Constellation {
     pub warnings: Vec<String>,
 }
 
-/// A part of a constellation that fails for some time.
+/// A part of a constellation that fails for some time. What is sent before and arrives later is lost, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed {
-    /// Both ends of a laser; a node twice.
+    /// Both ends of a link; a node twice.
     pub ends: (u32, u32),
     /// From when on, ns.
     pub from_ns: u64,
@@ -96,6 +96,39 @@ impl Constellation {
             }
         }
         known
+    }
+
+    /// The links to satellites that stations leave, each at the instant from which on no table of the station leads
+    /// there.
+    pub(super) fn departures(&self) -> Vec<Failed> {
+        let Changes { at_ns, node, destination, next } = &self.changes;
+        // For each station how many of its destinations lead to each satellite, and where each leads.
+        let mut used: Vec<BTreeMap<i64, usize>> = vec![BTreeMap::new(); self.stations.len()];
+        let mut leads: BTreeMap<(u32, u32), i64> = BTreeMap::new();
+        let mut left = BTreeSet::new();
+        let mut departures = Vec::new();
+        for i in 0..at_ns.len() {
+            if let Some(station) = node[i].checked_sub(self.satellites) {
+                let used = &mut used[station as usize];
+                if let Some(before) = leads.insert((node[i], destination[i]), next[i])
+                    && let Some(count) = used.get_mut(&before)
+                {
+                    *count -= 1;
+                    left.insert((station, before));
+                }
+                *used.entry(next[i]).or_insert(0) += 1;
+            }
+            if at_ns.get(i + 1) == Some(&at_ns[i]) {
+                continue; // more changes at this instant
+            }
+            for (station, satellite) in core::mem::take(&mut left) {
+                let is_left = used[station as usize].get(&satellite) == Some(&0);
+                let satellite = u32::try_from(satellite).ok().filter(|_| is_left);
+                let ends = satellite.map(|satellite| (self.satellites + station, satellite));
+                departures.extend(ends.map(|ends| Failed { ends, from_ns: at_ns[i], to_ns: at_ns[i] }));
+            }
+        }
+        departures
     }
 
     /// Is it sound? `Err` says what is not.

@@ -13,7 +13,7 @@ use crate::resolve::links::DEFAULT_WIRE;
 use crate::resolve::path::PathPlan;
 use crate::resolve::plan::DirectionPlan;
 use crate::resolve::work::Work;
-use crate::scenario::{NetworkKeys, PortKeys};
+use crate::scenario::{NetworkKeys, OnAir, PortKeys};
 
 /// The queue of a port that is given none (Hypatia).
 const PACKETS: u64 = 100;
@@ -47,7 +47,7 @@ pub(super) fn of_scenario(work: &mut Work<'_>) -> Result<Option<Arc<Constellatio
     // Rates and queues change nothing of what orbits give: runs that differ in them share it.
     let mut keys = serde_json::to_value(network).unwrap_or_default();
     if let Some(keys) = keys.as_object_mut() {
-        keys.retain(|key, _| !matches!(key.as_str(), "gsl" | "down"));
+        keys.retain(|key, _| !matches!(key.as_str(), "gsl" | "down" | "in_flight"));
         keys.insert("isl".to_owned(), network.isl.is_some().into());
     }
     let request = json!({
@@ -80,7 +80,8 @@ pub(super) fn plan(
         }
         None => return Err(work.error(&Key::of(["network"]), "is missing")),
     };
-    Ok(Arc::new(NetworkPlan::new(constellation, [laser?, up?, down?])))
+    let loses = work.scenario.network.as_ref().and_then(|keys| keys.in_flight) == Some(OnAir::Lost);
+    Ok(Arc::new(NetworkPlan::new(constellation, [laser?, up?, down?], loses)))
 }
 
 /// The numbers by which the queue of a port is resolved.

@@ -7,6 +7,7 @@ use crate::keys::table::keys;
 use crate::keys::units::{BitRate, Duration};
 use crate::loss::Loss;
 use crate::queue::Queue;
+use crate::scenario::moving::OnAir;
 
 keys! {
     /// A constellation: satellites and ground stations, each with queues. Flows run from station to station over
@@ -45,6 +46,9 @@ keys! {
         pub every?: String,
         /// Do stations pass on what is for others? Default no.
         pub relays?: bool,
+        /// The fate of packets between a station and a satellite at the instant at which the station leaves it: no table of
+        /// the station leads there any more. Default "delivered".
+        pub in_flight?: OnAir,
         /// What fails, and when: "satellite 17", "laser 17-18", "station Tokyo" or "5 % of lasers, seed 3", each with
         /// ", from 20 s to 60 s" and ", detected after 5 s" if need be. Until it is detected packets are sent over it
         /// and lost.

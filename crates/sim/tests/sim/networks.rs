@@ -168,6 +168,17 @@ fn draw_constellations() {
             let request: Value = serde_json::from_str(request).map_err(|e| e.to_string())?;
             match request["network"]["shell"].as_str() {
                 Some("two") => Ok(two()),
+                // At 1 s station "west" changes over from satellite 0 to satellite 1.
+                Some("leaving") => {
+                    let mut made = two();
+                    let Changes { at_ns, node, destination, next } = &mut made.changes;
+                    (at_ns[6], node[6], destination[6], next[6]) = (1_000_000_000, 2, 3, 1);
+                    at_ns.truncate(7);
+                    node.truncate(7);
+                    destination.truncate(7);
+                    next.truncate(7);
+                    Ok(made)
+                }
                 // The laser fails for a tenth of a second.
                 Some("failing") => {
                     let failed = Failed { ends: (1, 0), from_ns: 1_000_000_000, to_ns: 1_100_000_000 };
@@ -200,6 +211,7 @@ fn scenario(seed: u64) -> String {
         ", loss = [{ kind = \"outage\", from = \"0.5 s\", to = \"0.7 s\" }]",
     ];
     let rates = ["300 kbit/s", "2 Mbit/s", "12 Mbit/s", "1 Gbit/s"];
+    let in_flight = ["", "", "in_flight = \"lost\""];
     let mut text = format!("duration = \"{} s\"\nseed = {}\n", 1 + random.below(4), random.below(99));
     _ = writeln!(
         text,
@@ -207,6 +219,7 @@ fn scenario(seed: u64) -> String {
         random.of(&["", "record = { interval = \"50 ms\", links = true }", "record = { flows = true }"])
     );
     _ = writeln!(text, "[network]\nshell = \"drawn-{seed}\"");
+    _ = writeln!(text, "{}", random.of(&in_flight));
     for port in ["isl", "gsl"] {
         let (rate, queue, loss) = (random.of(&rates), random.of(&queues), random.of(&losses));
         _ = writeln!(text, "{port} = {{ rate = \"{rate}\"{queue}{loss} }}");
@@ -340,6 +353,21 @@ fn packets_on_a_laser_that_fails_are_lost() {
     assert_eq!(lost, [10]);
     let laser = outcome.report.links.iter().find(|link| link.name == "0>1").expect("a laser");
     assert_eq!((laser.dropped_error, laser.dropped_queue), (1, 0));
+}
+
+/// By hand: a packet of 250 bytes is on the link to satellite 0 for 3.001 ms from the begin of its transmission on.
+/// Packets set out each millisecond. So three are lost at 1 s: those of 997, 998 and 999 ms. The packet of 1 s
+/// takes the other satellite.
+#[test]
+fn what_is_in_flight_is_lost_where_a_station_leaves_its_satellite() {
+    let cbr = "[[flow]]\nfrom = \"west\"\nto = \"east\"\ntraffic = { kind = \"cbr\", rate = \"2 Mbit/s\", packet = \"250 bytes\" }\n";
+    let text = over_two(cbr).replace("\"two\"", "\"leaving\"").replace("\"1 Mbit/s\"", "\"9 Mbit/s\"");
+    let kept = by_both_loops(&text).expect("a run");
+    assert_eq!(kept.report.flows[0].dropped_packets, 0);
+    let lost = by_both_loops(&text.replace("[network]", "[network]\nin_flight = \"lost\"")).expect("a run");
+    assert_eq!(lost.report.flows[0].dropped_packets, 3);
+    let up = lost.report.links.iter().find(|link| link.name == "west>ground").expect("a port");
+    assert_eq!(up.dropped_error, 3);
 }
 
 #[test]
