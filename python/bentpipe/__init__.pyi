@@ -47,6 +47,7 @@ from .models import PacketError as PacketError
 from .models import Pareto as Pareto
 from .models import ParetoCount as ParetoCount
 from .models import Pie as Pie
+from .models import Ping as Ping
 from .models import Priority as Priority
 from .models import Rcp as Rcp
 from .models import Record as Record

@@ -658,6 +658,24 @@ class Voice(Model):
     silence: str | None = None
 
 @dataclass(frozen=True)
+class Ping(Model):
+    """Echo requests without TCP, as ping sends them (RFC 792).
+
+    The transfers of the result are its packets, so `completion_p50_s` is the median of their round-trip
+    times.
+
+    Args:
+        interval: From one packet to the next. A time such as "250 ms". Default: "1 s".
+        packet: Size of each packet on the wire, and of its echo: IPv4 20 bytes, ICMP 8, and data. A size such
+            as "1448 bytes". Default: "84 bytes".
+    """
+
+    kind = "ping"
+    carriage = "datagrams"
+    interval: str | None = None
+    packet: str | None = None
+
+@dataclass(frozen=True)
 class ShortFlows(Model):
     """A new connection for each transfer, at the instants of a Poisson process.
 
@@ -805,6 +823,11 @@ class Flow(OnPath):
         path: What the data crosses, in order: the name of a link for its forward direction, "NAME/reverse"
             for the other one. Acknowledgements return over the opposite directions.
         name: Unique name, which has no "/". Copies get -1, -2 and so on. Default: that of the controller.
+        from_: In place of a path, the station of the constellation at which the sender is, by its name.
+        to: The station at which the receiver is.
+        pairs: In place of `from` and `to`, many pairs of stations, each with such a flow: "permutation",
+            "all", a number drawn by inhabitants, or a file. "permutation", "all", a dict with "gravity" or a
+            dict with "file".
         ack_path: What the acknowledgements cross, in order and named as in `path`, where they do not return
             over the opposite directions: a satellite's one transmitter sends data and acknowledgements alike.
             Default: the opposite of `path`.
@@ -813,9 +836,10 @@ class Flow(OnPath):
         start_jitter: A uniform random part of this is added to the start. A time such as "250 ms". Default:
             "0 s".
         count: How many such flows there are. A whole number from 1 to 100000. Default: 1.
-        traffic: What it sends, and when. `Bulk`, `Cbr`, `Voice`, `ShortFlows`, `OnOff`, `Requests`, `Web` or
-            `Video`. Default: bulk data without end.
-        profile: Defaults of all the options below. "modern", "paper", "linux" or "scps". Default: "modern".
+        traffic: What it sends, and when. `Bulk`, `Cbr`, `Voice`, `Ping`, `ShortFlows`, `OnOff`, `Requests`,
+            `Web` or `Video`. Default: bulk data without end.
+        profile: Defaults of all the options below. "modern", "paper", "linux", "scps" or "ns3". Default:
+            "modern".
         extra_delay: Private propagation delay in front of the path, one way, both directions. A time such as
             "250 ms". Default: "0 s".
         ack_jitter: Each acknowledgement is held for a random time, uniform from 0 to this, and none overtakes
@@ -932,6 +956,9 @@ class Flow(OnPath):
     path: Sequence[str] | None = None
     _: KW_ONLY
     name: str | None = None
+    from_: str | None = None
+    to: str | None = None
+    pairs: str | dict[str, Any] | None = None
     ack_path: Sequence[str] | None = None
     start: str | None = None
     stop: str | None = None
@@ -1036,7 +1063,7 @@ SizeLaw = Exponential | Pareto | LogNormal | SizeList | SizeFile
 CountLaw = ParetoCount
 """A law of numbers."""
 
-Traffic = Bulk | Cbr | Voice | ShortFlows | OnOff | Requests | Web | Video
+Traffic = Bulk | Cbr | Voice | Ping | ShortFlows | OnOff | Requests | Web | Video
 """What a flow sends."""
 
 KINDS: Mapping[str, type[Model]]
