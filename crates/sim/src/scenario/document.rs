@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer};
-
 pub use crate::access::Access;
 use crate::keys::error::Origin;
 use crate::keys::order::in_order;
@@ -19,6 +16,7 @@ pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, Timeline, TimelineTable, Varying, Waiting,
 };
 use crate::scenario::network::NetworkKeys;
+use crate::scenario::one_or_many::{OneOrMany, one_or_many};
 pub use crate::workload::Traffic;
 
 keys! {
@@ -177,20 +175,6 @@ keys! {
         /// with a warning. Default 0.
         #[schemars(range(min = -90.0, max = 90.0))]
         pub min_elevation?: f64,
-    }
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(untagged)]
-enum OneOrMany<T> {
-    One(T),
-    Many(Vec<T>),
-}
-
-fn one_or_many<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
-    match OneOrMany::deserialize(deserializer)? {
-        OneOrMany::One(one) => Ok(vec![one]),
-        OneOrMany::Many(many) => Ok(many),
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod mistakes;
 mod moving;
 pub(crate) mod names;
 mod network;
+mod one_or_many;
 pub(crate) mod random;
 pub(crate) mod read;
 pub(crate) mod schema;

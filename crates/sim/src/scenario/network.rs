@@ -8,6 +8,7 @@ use crate::keys::units::{BitRate, Duration};
 use crate::loss::Loss;
 use crate::queue::Queue;
 use crate::scenario::moving::OnAir;
+use crate::scenario::one_or_many::{OneOrMany, one_or_many};
 
 keys! {
     /// A constellation: satellites and ground stations, each with queues. Flows run from station to station over
@@ -69,8 +70,9 @@ keys! {
         pub rate: BitRate,
         /// Queue in front of the transmitter. Default: drop-tail with a limit of 100 packets.
         pub queue?: Queue,
-        /// Loss behind the transmitter: a list; a packet is lost if any of them says so.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        /// Loss behind the transmitter: one model or a list; a packet is lost if any of them says so.
+        #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+        #[schemars(with = "OneOrMany<Loss>")]
         pub loss: Vec<Loss>,
     }
 }
