@@ -276,7 +276,8 @@ fn by_both_loops(text: &str) -> Result<Outcome, TestCaseError> {
     prop_assert_eq!(format!("{:#?}", fast.report), format!("{:#?}", reference.report), "{}", text);
     prop_assert!(format!("{fast:?}") == format!("{reference:?}"), "traces differ:\n{text}");
     crate::random::in_range(&fast.report)?;
-    let path = std::env::temp_dir().join(format!("bentpipe-network-{}.pcapng", std::process::id()));
+    let own = (std::process::id(), std::thread::current().id());
+    let path = std::env::temp_dir().join(format!("bentpipe-network-{own:?}.pcapng"));
     let capture = Capture { path: path.clone(), at: Place::Sender, whole: false };
     if let Ok(captured) = run_captured(&plan, Some(&capture), &mut no_supply, &mut |_| true) {
         prop_assert!(format!("{captured:?}") == format!("{fast:?}"), "captured:\n{text}");
