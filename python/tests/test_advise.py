@@ -235,7 +235,7 @@ def test_a_budget_that_is_over_ends_the_work_with_what_is_there() -> None:
 
 
 def test_a_budget_too_short_for_all_says_not_yet_known() -> None:
-    found = bp.advise("vsat", budget="3 s", flows=20)
+    found = bp.advise("vsat", budget="1 s", flows=20)
     assert {"cubic", "reno"} <= set(found.trials)
     assert found.doubts
     assert found.sentences()[0].startswith("Not yet known: ")

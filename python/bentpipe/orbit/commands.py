@@ -324,6 +324,7 @@ def plot_verb(
 def convert_verb(
     run: Annotated[Path, argument("DIR", "A run of Hypatia: a folder with config_ns3.properties.")],
     out: Annotated[Path, option("FILE", "The scenario, .json; a CSV of its flows beside it.", "--out", "-o")],
+    json: Json = False,
 ) -> None:
     """A run of Hypatia's ns-3 programs as a scenario: TCP flows, bursts of UDP, pings."""
     from bentpipe.orbit import hypatia_runs
@@ -332,10 +333,14 @@ def convert_verb(
         raise _core.ScenarioError(f"--out {out}: the name of a scenario ends in .json")
     pairs = out.with_name(f"{out.stem}-flows.csv")
     made = hypatia_runs.read(run, pairs.name)
+    written = [str(place) for place in ((out, pairs) if made.pairs is not None else (out,))]
 
     def show() -> None:
-        for place in (out, pairs) if made.pairs is not None else (out,):
-            terminal.line(f"written to {terminal.plain(str(place))}")
+        terminal.give(
+            lambda: {"written": written, "flows": len(made.scenario["flow"])},
+            lambda: [terminal.line(f"written to {terminal.plain(place)}") for place in written],
+            json=json,
+        )
 
     write_and_show(lambda: hypatia_runs.write(made, out, pairs), show)
 
