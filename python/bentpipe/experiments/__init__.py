@@ -23,6 +23,7 @@ OWN = {
     "simd-tfrc": ("announced.simd_tfrc:SimdTfrc", "", "SIMD beside TFRC, which its paper announces"),
     "star-http": ("announced.star_http:StarHttp", "", "Web pages over TCP-STAR, which its paper announces"),
     "hswa-links": ("announced.hswa_links:HswaLinks", "", "HSWA-TCP over asymmetric links, and in rain"),
+    "hypatia": ("hypatia:Hypatia", "", "A loaded constellation, as in Hypatia's paper and beyond it"),
     "starlink": ("starlink.capacity:OverCapacity", " --data DIR", "BBR over measured Starlink capacity"),
     "starlink-model": ("starlink.model:Validation", " --data DIR", "TCP over the model of Starlink"),
     "starlink-race": ("starlink.model:StarlinkRace", "", "Algorithms over all ends of the model of Starlink"),
