@@ -421,7 +421,8 @@ def _over_time(path: str) -> Figure:
         alone["start_s"], alone["completion_s"].cast(pl.Float64) * 1e3, color="0.6", linewidth=2.2,
         label="the path without queues",
     )  # fmt: skip
-    gone = alone.filter(pl.col("completion_s").is_null())["start_s"].to_numpy()
+    answered = pl.col("completion_s").is_not_null() | (pl.col("start_s") > SINGLE_S - 1)  # the run ends first
+    gone = alone.filter(~answered)["start_s"].to_numpy()
     for cc in ("reno", "vegas", RESET):
         trace = _ran(path, cc)[1].trace
         look = bp.plot.look("vegas" if cc == RESET else cc) | {
