@@ -379,12 +379,12 @@ def _verdicts(rows: Rows, over: Any) -> str:
         ]
     ]
     for path in PAIRS:
-        ratio = over("vegas", "reno", path=path)
+        ratio = over(RESET, "vegas", path=path)
         body.append(
             [
-                f"Vegas takes a longer path for congestion: less than half of NewReno's goodput, {path}",
-                shown(ratio.centre, ratio.half_width, 2),
-                _judged(ratio, 0.5, above=False),
+                f"Vegas takes a longer path for congestion: with the reset it has more goodput, {path}",
+                f"{shown(ratio.centre, ratio.half_width, 2)} times",
+                _judged(ratio, 1.0, above=True),
             ]
         )
     return markdown(["<statement", "measured", "<verdict"], body)
