@@ -84,6 +84,7 @@ impl FastPath {
         let (mut now, mut acks, mut events, mut sent) = (Time(0), 0, 0, 0);
         let mut calm = tcp.sender.has_no_other_limit();
         while events < most && door.room(*size) > 0 {
+            let mut taken = 0;
             if calm && tcp.is_on_fast_path() {
                 let room = door.room(*size).min((most - events) as usize);
                 let by = ring.get(acks).map_or(until, |of| until.min(door.due_with(of.at, *due)));
@@ -93,26 +94,27 @@ impl FastPath {
                 };
                 let bare = ring[acks..].iter().take(room).take_while(bare).map(|of| (of.at, of.packet.seq));
                 let at_hop = (f as u32, flow.data_route);
-                let (taken, last) = tcp.on_bare_acks(bare, armed, at_hop, |at, packet| {
+                let last;
+                (taken, last) = tcp.on_bare_acks(bare, armed, at_hop, |at, packet| {
                     sent += 1;
                     door.wait(at, packet, due);
                 });
                 if taken > 0 {
-                    (now, acks, events) = (last, acks + taken, events + taken as u64);
-                    if !tcp.sender.has_no_other_limit() {
-                        calm = false;
-                        while let Some(data) = tcp.sender.poll_fast(now) {
-                            sent += 1;
-                            door.wait(now, &tcp.data_packet(&data, f as u32, flow.data_route), due);
-                        }
+                    now = last;
+                    calm = tcp.sender.has_no_other_limit();
+                    if calm {
+                        (acks, events) = (acks + taken, events + taken as u64);
+                        armed = armed.min(tcp.due());
+                        until = until.min(*due);
+                        continue;
                     }
-                    armed = armed.min(tcp.due());
-                    until = until.min(*due);
-                    continue;
                 }
             }
             let ack = ring.get(acks).filter(|of| of.at < until);
-            let fast = if armed < until && ack.is_none_or(|of| armed < of.at) {
+            let fast = if taken > 0 {
+                (acks, events) = (acks + taken, events + taken as u64 - 1); // the last one is counted below
+                true
+            } else if armed < until && ack.is_none_or(|of| armed < of.at) {
                 now = armed;
                 armed = NEVER;
                 tcp.on_deadline(now);
