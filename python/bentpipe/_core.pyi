@@ -368,7 +368,7 @@ def orbit_network(request_json: str, progress: Callable[[float], Any] | None = N
     Nodes are satellites by index, then stations. Returns `tables` (arrays t_ns, node, destination, next,
     -1 without a path) and `paths` (t_ns, from, to, delay_ns, infinite without a path), which hold changes;
     `via`, the nodes on all paths in a row, and `ends`, where those of each path end in it; `failed` (arrays
-    node and laser, of which one is -1, from_ns, to_ns); `satellites` (numbers), `lasers` (pairs), `tles`
+    node and laser (one of them is -1), from_ns, to_ns); `satellites` (numbers), `lasers` (pairs), `tles`
     (the text of a shell, or None), and `info`, JSON with epoch, shell, min_elevation_deg, warnings.
 
     Raises:

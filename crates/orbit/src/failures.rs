@@ -91,7 +91,7 @@ pub(crate) struct Avoided {
 }
 
 impl Failures {
-    /// Those of a request, for a network of so many satellites and stations; `pairs` are its lasers.
+    /// The failures of a request. `counts`: the numbers of satellites and stations; `pairs`: the lasers.
     ///
     /// # Errors
     /// A failure of nothing, of several things, or of what the network does not have; a time out of its range.
@@ -152,7 +152,7 @@ impl Failures {
 }
 
 impl Avoided {
-    /// Nothing, of so many nodes and lasers.
+    /// Routes avoid nothing; the network has `nodes` nodes and `lasers` lasers.
     pub(crate) fn nothing(nodes: usize, lasers: usize) -> Self {
         Self { nodes: vec![false; nodes], lasers: vec![false; lasers] }
     }

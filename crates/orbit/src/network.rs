@@ -245,8 +245,8 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Splits work on so many things among the threads. `work` does those from a first one up to but excluding
-    /// another.
+    /// Splits the work on `things` things among the threads. `work(first, end)` does those from `first` up to but
+    /// excluding `end`.
     fn split<T: Send>(
         &self,
         things: u64,

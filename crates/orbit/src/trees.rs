@@ -33,8 +33,8 @@ pub(crate) struct Grid {
     neighbours: Vec<(u32, u32)>,
 }
 
-/// Lasers of which each joins the satellites behind those of the laser before: what is needed of them lies side
-/// by side in memory.
+/// A run of lasers: each joins the satellites that follow those of the laser before it. Their data lies side by
+/// side in memory.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     /// Its first laser, and the lower and the higher end of that.

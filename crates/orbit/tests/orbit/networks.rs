@@ -118,7 +118,7 @@ fn knots_give_the_delays_of_the_tables() {
     );
 }
 
-/// Eight satellites, or so many, around the equator at 11,000 km, with these lasers: satellite k begins over
+/// `count` satellites around the equator at 11,000 km, with these lasers: satellite k begins over
 /// longitude k x 360 / count - 99.968 degrees, the sidereal time of that midnight (Vallado, equation 3-47). By
 /// Kepler's third law they move east over the ground by 0.01161 degrees/s.
 fn ring(count: u32, lasers: &[(u32, u32)], more: &Value) -> Value {
@@ -133,7 +133,7 @@ fn ring(count: u32, lasers: &[(u32, u32)], more: &Value) -> Value {
     request
 }
 
-/// A station so many degrees east of where a satellite of a ring of eight begins.
+/// A station `degrees` east of the point above which a satellite of a ring of eight begins.
 fn east_of(satellite: f64, degrees: f64) -> Value {
     json!({"lat": 0, "lon": satellite * 45.0 - 99.968 + degrees})
 }

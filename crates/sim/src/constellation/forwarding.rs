@@ -14,6 +14,18 @@ use crate::link::packet::Packet;
 pub(crate) const ROUTED: u32 = 1 << 31;
 const NODE: u32 = 16;
 
+/// The node of a hop with [`ROUTED`].
+#[inline(always)]
+fn node_of(hop: u32) -> u32 {
+    (hop & !ROUTED) >> NODE
+}
+
+/// The station to which a packet with this hop goes, by its number.
+#[inline(always)]
+fn destination_of(hop: u32) -> u32 {
+    hop & ((1 << NODE) - 1)
+}
+
 const _: () = assert!(MOST_NODES == 1 << (31 - NODE));
 
 /// No next hop.
@@ -131,14 +143,14 @@ impl Forwarding {
     #[inline(never)]
     fn change_tables(&mut self, now: Time) {
         let of = &self.plan.constellation.changes;
-        while let Some(&at) = of.at_ns.get(self.change).filter(|at| **at <= now.0) {
+        while of.at_ns.get(self.change).is_some_and(|at| *at <= now.0) {
             let i = self.change;
             let to = of.destination[i] - self.plan.constellation.satellites;
             let (at_node, next) = (of.node[i], u32::try_from(of.next[i]).ok());
             let port = next.and_then(|next| self.plan.port_to(at_node, next));
             let hop = NextHop { port: port.unwrap_or(NOWHERE), node: next.unwrap_or(NOWHERE) };
             self.next[(at_node * self.stations + to) as usize] = hop;
-            (self.change, self.due) = (i + 1, at);
+            self.change = i + 1;
         }
         self.due = of.at_ns.get(self.change).copied().unwrap_or(u64::MAX);
     }
@@ -158,7 +170,7 @@ impl Forwarding {
     /// end. `None` if it can go nowhere.
     #[inline]
     pub(crate) fn enter(&self, hop: &mut u32) -> Option<usize> {
-        let (node, to) = ((*hop & !ROUTED) >> NODE, *hop & ((1 << NODE) - 1));
+        let (node, to) = (node_of(*hop), destination_of(*hop));
         let next = self.next[(node * self.stations + to) as usize];
         if next.port == NOWHERE {
             return None;
@@ -170,14 +182,13 @@ impl Forwarding {
     /// Is a packet that has arrived at a node where it should be?
     #[inline(always)]
     pub(crate) fn is_there(&self, packet: &Packet) -> bool {
-        let (node, to) = ((packet.hop & !ROUTED) >> NODE, packet.hop & ((1 << NODE) - 1));
-        node == self.plan.constellation.satellites + to
+        node_of(packet.hop) == self.plan.constellation.satellites + destination_of(packet.hop)
     }
 
     /// What becomes of a packet that a port has sent by `sent`.
     #[inline(always)]
     pub(crate) fn fly(&mut self, port: usize, packet: &Packet, sent: Time) -> Landing {
-        let to = (packet.hop & !ROUTED) >> NODE;
+        let to = node_of(packet.hop);
         let of = &mut self.ports[port];
         if packet.size != of.size {
             of.size = packet.size;

@@ -2,7 +2,7 @@
 
 /// Metres of light in a nanosecond (SI), in kilometres.
 const LIGHT_KM_PER_NS: f64 = 299_792.458 / 1e9;
-/// Knots before and after an instant, of which the polynomial is made.
+/// The polynomial runs through this many knots before an instant, and as many after it.
 pub const MARGIN: usize = 3;
 
 /// Positions of all nodes at even instants, the knots. Between two of them a polynomial of the fifth degree runs

@@ -24,7 +24,7 @@ pub(super) enum Timer {
 }
 
 impl Timer {
-    /// The number of a timer among those of so many flows. Timers of one instant expire in the order of these
+    /// The number of a timer in a run with `flows` flows. Timers of one instant expire in the order of their
     /// numbers.
     #[inline(always)]
     pub(super) fn number(self, flows: usize) -> u64 {

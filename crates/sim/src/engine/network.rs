@@ -345,9 +345,7 @@ impl Network {
         let names = plan.flows.iter().map(|flow| flow.name.clone()).collect();
         Ok(Outcome { report, names, flows, links, ports, probes, segments, transfers })
     }
-}
 
-impl Network {
     /// How the constellation has treated the flows.
     fn network_flows(&self, plan: &Plan) -> Vec<NetworkFlowReport> {
         let (Some(network), Some(forwarding)) = (&plan.network, &self.forwarding) else { return Vec::new() };

@@ -75,7 +75,7 @@ pub(super) fn plan(
     let [laser, up, down] = match &work.scenario.network {
         Some(NetworkKeys { isl, gsl, down, .. }) => {
             let down = down.as_ref().map_or(("gsl", gsl), |down| ("down", down));
-            let lasers = isl.as_ref().map_or(("gsl", gsl), |isl| ("isl", isl)); // of which there are none
+            let lasers = isl.as_ref().map_or(("gsl", gsl), |isl| ("isl", isl)); // without `isl` there are no lasers
             [lasers, ("gsl", gsl), down].map(|(name, keys)| port(work, keys, name, &around))
         }
         None => return Err(work.error(&Key::of(["network"]), "is missing")),
