@@ -338,7 +338,7 @@ def convert_verb(
     def show() -> None:
         terminal.give(
             lambda: {"written": written, "flows": len(made.scenario["flow"])},
-            lambda: [terminal.line(f"written to {terminal.plain(place)}") for place in written],
+            lambda: terminal.line("\n".join(f"written to {terminal.plain(place)}" for place in written)),
             json=json,
         )
 
