@@ -280,6 +280,7 @@ def run(
     controllers: dict[str, Callable[..., Any]] | None = None,
     progress: Callable[[float], Any] | None = None,
     capture: tuple[str, str, bool] | None = None,
+    threads: int = 1,
 ) -> RawResult: ...
 def orbit_shells() -> str:
     """The shells that have a name, as a JSON list of objects.

@@ -38,6 +38,7 @@ def run(
     seed: int | None = None,
     *,
     pcap: str | Path | Capture | None = None,
+    threads: int = 1,
     progress: Callable[[float], None] | None = None,
 ) -> Result:
     """Simulates one scenario.
@@ -47,6 +48,8 @@ def run(
             the package, or a directory that `Result.save` wrote.
         seed: used instead of the scenario's own.
         pcap: write the packets to this file, as the senders see them; or a `Capture`, which gives the place.
+        threads: the most threads for a run over a constellation; 0 for one per processor. No result depends
+            on them.
         progress: called now and then with the simulated share of the duration, 0 to 1.
 
     Raises:
@@ -55,6 +58,8 @@ def run(
         ControllerError: a controller written in Python failed; the cause is its exception, if it raised one.
         OSError: the capture cannot be written; nothing is left of it.
     """
+    from bentpipe.sweeps.execution import cores
+
     scenario = Scenario.of(scenario)
     if isinstance(pcap, str | Path):
         pcap = Capture(pcap)
@@ -69,7 +74,7 @@ def run(
         prepare_capture(Path(pcap.path))
     controllers = scenario.controllers()
     with watched(controllers.values()):
-        raw = _core.run(text, controllers or None, progress, capture)
+        raw = _core.run(text, controllers or None, progress, capture, threads or cores())
     return Result(raw)
 
 

@@ -62,6 +62,26 @@ def test_the_same_seed_gives_the_same_run_and_sweeps_take_a_network(tmp_path: Pa
     assert sums["goodput_bps"][1] == pytest.approx(one.flows["goodput_bps"].sum())
 
 
+def test_threads_change_no_bit_and_stop() -> None:
+    fast = {"rate": "100 Mbit/s"}
+    given = scenario(isl=fast, gsl=fast, stations=None) | {
+        "duration": "500 ms",
+        "record": {"interval": "50 ms", "links": True, "flows": True},
+        "flow": [{"cc": "bbr", "pairs": "permutation", "profile": "linux"}],
+    }
+    one, two = bp.run(given), bp.run(given, threads=2)
+    assert one.json | {"wall_s": 0} == two.json | {"wall_s": 0}
+    assert one.trace.height > 500
+    assert one.trace.equals(two.trace, null_equal=True)
+    assert one.port_trace.equals(two.port_trace)
+
+    def stop(share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bp.run(given | {"duration": "1000 s"}, threads=2, progress=stop)
+
+
 def test_a_folder_of_hypatia_gives_the_run_of_its_shell(tmp_path: Path) -> None:
     made = bp.orbit.network(CITIES, shell="hypatia-kuiper-k1", reach="length", duration="3 s", step="500 ms")
     hypatia.write(made, tmp_path / "folder")

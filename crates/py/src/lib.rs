@@ -328,15 +328,17 @@ fn clock() -> Instant {
     Instant::now()
 }
 
-/// Runs one scenario. A capture is a path, a place, and whether whole packets are kept.
+/// Runs one scenario. A capture is a path, a place, and whether whole packets are kept. A run without one may use
+/// several threads.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, controllers = None, progress = None, capture = None))]
+#[pyo3(signature = (scenario_json, controllers = None, progress = None, capture = None, threads = 1))]
 fn run(
     py: Python<'_>,
     scenario_json: &str,
     controllers: Option<BTreeMap<String, Py<PyAny>>>,
     progress: Option<Py<PyAny>>,
     capture: Option<(PathBuf, String, bool)>,
+    threads: usize,
 ) -> PyResult<RawResult> {
     let (scenario, plan) = plan(scenario_json)?;
     let capture = capture.map(|(path, at, whole)| Capture { path, at: Place::named(&at), whole });
@@ -355,7 +357,7 @@ fn run(
             made.push(object);
             Ok(controller)
         };
-        bentpipe_sim::run_captured(&plan, capture.as_ref(), &mut supply, &mut |share| {
+        let mut watch = |share| {
             if failure.is_set() {
                 return false; // whatever the clock says: what a failed run has captured is not kept
             }
@@ -365,7 +367,11 @@ fn run(
                 return true;
             }
             failure.report(progress, share)
-        })
+        };
+        match &capture {
+            None => bentpipe_sim::run_on_threads(&plan, threads, &mut supply, &mut watch),
+            some => bentpipe_sim::run_captured(&plan, some.as_ref(), &mut supply, &mut watch),
+        }
     });
     if let Some(error) = failure.take() {
         return Err(error);

@@ -26,10 +26,10 @@ pub use engine::played::{Happening, Moment, PlayedPart, PlayedRun};
 pub use engine::stepped::SteppedRun;
 pub use engine::{
     EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Supply, Watch, capture_in_memory, no_supply, run,
-    run_captured,
+    run_captured, run_on_threads,
 };
 #[doc(hidden)]
-pub use engine::{run_by_reference, run_in_batches};
+pub use engine::{run_by_reference, run_in_batches, run_in_parts};
 pub use keys::error::{self, Error};
 pub use keys::file::{FileError, FileSource, head as read_head, read as read_file, read_files_by};
 pub use keys::units;

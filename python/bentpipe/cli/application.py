@@ -286,6 +286,9 @@ def run_verb(
         ),
     ] = None,
     pcap_whole: PcapWhole = False,
+    threads: Annotated[
+        int, option("N", "Threads for a run over a constellation; 0: one per processor.", min=0)
+    ] = 0,
     json: Json = False,
 ) -> None:
     """Simulate one scenario and say what each flow got, and what held it back."""
@@ -330,7 +333,8 @@ def run_verb(
             with terminal.Bar(f"packets at {capture.at}") as bar:
                 run(scenario, seed, pcap=capture, progress=bar)
         with terminal.Bar(scenario.title or file) as bar:
-            result = run(scenario, seed, pcap=captures[0] if captures else None, progress=bar)
+            first = captures[0] if captures else None
+            result = run(scenario, seed, pcap=first, threads=threads, progress=bar)
         if piped and pcap is not None:
             terminal.copy(pcap)
             captures = []

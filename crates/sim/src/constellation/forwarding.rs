@@ -16,7 +16,7 @@ const NODE: u32 = 16;
 
 /// The node of a hop with [`ROUTED`].
 #[inline(always)]
-fn node_of(hop: u32) -> u32 {
+pub(crate) fn node_of(hop: u32) -> u32 {
     (hop & !ROUTED) >> NODE
 }
 
@@ -120,6 +120,11 @@ impl Forwarding {
     /// A packet of this flow could go nowhere.
     pub(crate) fn turn_away(&mut self, flow: u32) {
         self.unrouted[flow as usize] += 1;
+    }
+
+    /// Adds the packets that could go nowhere in a part of the run.
+    pub(crate) fn join(&mut self, part: &Self) {
+        self.unrouted.iter_mut().zip(&part.unrouted).for_each(|(sum, more)| *sum += more);
     }
 
     /// The packets of a flow that could go nowhere.

@@ -1,7 +1,7 @@
 //! Where the nodes of a constellation are, and how long light takes between two of them.
 
 /// Metres of light in a nanosecond (SI), in kilometres.
-const LIGHT_KM_PER_NS: f64 = 299_792.458 / 1e9;
+pub(crate) const LIGHT_KM_PER_NS: f64 = 299_792.458 / 1e9;
 /// The polynomial runs through this many knots before an instant, and as many after it.
 pub const MARGIN: usize = 3;
 
@@ -32,7 +32,7 @@ impl Knots {
     }
 
     /// The time that light takes between two nodes at an instant in the run, ns.
-    pub(super) fn delay_ns(&self, a: u32, b: u32, t_ns: u64) -> f64 {
+    pub(crate) fn delay_ns(&self, a: u32, b: u32, t_ns: u64) -> f64 {
         let since = t_ns as i64 - self.first_ns;
         let knot = since.div_euclid(self.spacing_ns);
         let x = (MARGIN - 1) as f64 + since.rem_euclid(self.spacing_ns) as f64 / self.spacing_ns as f64;

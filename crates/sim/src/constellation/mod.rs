@@ -21,7 +21,8 @@ mod knots;
 mod plan;
 mod source;
 
-pub(crate) use forwarding::{Forwarding, Landing, ROUTED};
+pub(crate) use forwarding::{Forwarding, Landing, ROUTED, node_of};
+pub(crate) use knots::LIGHT_KM_PER_NS;
 pub use knots::{Knots, MARGIN};
 pub use plan::{NetworkPlan, Port};
 pub use source::{Changes, Constellation, ConstellationSource, Failed, make_constellations_by};

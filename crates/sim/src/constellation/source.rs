@@ -196,7 +196,7 @@ impl<'a> NextHops<'a> {
 
     /// The nodes from one station, which comes first, towards another, both by their numbers among the stations. It
     /// ends where no path leads on, and before it comes round in a circle.
-    fn path(&self, [from, to]: [u32; 2]) -> impl Iterator<Item = u32> {
+    pub(crate) fn path(&self, [from, to]: [u32; 2]) -> impl Iterator<Item = u32> {
         let (first, stations) = (self.of.satellites, self.of.stations.len());
         let onward = move |node: &u32| {
             let next = self.next[*node as usize * stations + to as usize];

@@ -60,6 +60,10 @@ pub(super) trait EventLoop {
     fn depart(&mut self, packet: &mut Packet);
     /// [`Hosts::on_timer`] must be called at `at`.
     fn schedule(&mut self, at: Time, timer: Timer);
+    /// Is the sender of flow `f` in this part of the run?
+    fn has_sender(&mut self, _f: usize) -> bool {
+        true
+    }
 }
 
 impl<L: EventLoop> Hosts for L {}
@@ -69,6 +73,9 @@ pub(super) trait Hosts: EventLoop {
     /// Schedules what is known before anything has happened.
     fn begin(&mut self) {
         for f in 0..self.network().flows.len() {
+            if !self.has_sender(f) {
+                continue;
+            }
             let (start, stop) = (self.network().flows[f].start, self.network().flows[f].stop);
             self.arm_sender(f, start);
             if stop < NEVER {

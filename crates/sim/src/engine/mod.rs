@@ -20,8 +20,9 @@ mod reference;
 mod relations;
 mod routed;
 pub(crate) mod stepped;
+mod threads;
 
-use bentpipe_cc::{Controller, Start};
+use bentpipe_cc::{Controller, Span, Start};
 
 use crate::capture::pcap::{Capture, Place};
 use crate::capture::tap::Tap;
@@ -40,6 +41,26 @@ use routed::Routed;
 /// A controller that cannot be built, `watch` returning false, or a law broken by a bug.
 pub fn run(plan: &Plan, supply: &mut Supply<'_>, watch: &mut Watch<'_>) -> Result<Outcome, RunError> {
     run_captured(plan, None, supply, watch)
+}
+
+/// As [`run`], on up to `threads` threads, with the same bits. A run uses one thread if its plan has no constellation,
+/// if its parts share more than packets (flows of one connection, controllers from outside, rows at every change), or
+/// if several threads would be no faster.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_on_threads(
+    plan: &Plan,
+    threads: usize,
+    supply: &mut Supply<'_>,
+    watch: &mut Watch<'_>,
+) -> Result<Outcome, RunError> {
+    if let Some(cut) = threads::Cut::find(plan, threads)
+        && let Some(network) = threads::run(plan, &cut, watch)?
+    {
+        return network.finish(plan);
+    }
+    run(plan, supply, watch)
 }
 
 /// As [`run`], and writes the packets to a file if `capture` names one.
@@ -107,6 +128,17 @@ pub fn run_in_batches(
 ) -> Result<Outcome, RunError> {
     let sizes = BatchSizes { least, most };
     run_under_tap(plan, Tap::new(plan, None)?, sizes, supply, watch).map(|(outcome, _)| outcome)
+}
+
+/// As [`run`], on `parts` threads to which nodes are dealt in turn, in windows of this length. `None` if the plan is
+/// for one thread, or if the windows are too long for it.
+///
+/// # Errors
+/// As for [`run`].
+#[doc(hidden)]
+pub fn run_in_parts(plan: &Plan, parts: usize, window: Span) -> Result<Option<Outcome>, RunError> {
+    let Some(cut) = threads::Cut::in_turn(plan, parts, window) else { return Ok(None) };
+    threads::run(plan, &cut, &mut |_| true)?.map(|network| network.finish(plan)).transpose()
 }
 
 /// As [`run`], by the reference loop: an event for each packet at each direction.

@@ -8,12 +8,14 @@
 
 use bentpipe_cc::Time;
 
-use crate::constellation::{Landing, ROUTED};
+use crate::constellation::{Landing, ROUTED, node_of};
 use crate::engine::access_delays::{AccessDelays, END, Routes, air_entity};
 use crate::engine::error::RunError;
 use crate::engine::event_queue::{EventQueue, Seated};
 use crate::engine::hosts::{EventLoop, Hosts, Timer};
 use crate::engine::network::{EVENTS_PER_LOOK, Network, Watch};
+use crate::engine::threads::{Mail, Outbox};
+use crate::host::carried::Load;
 use crate::link::direction::{Direction, Fate, Push, Transit};
 use crate::link::packet::Packet;
 use crate::resolve::plan::Plan;
@@ -25,11 +27,22 @@ pub(super) struct Routed {
     events: EventQueue,
     /// The directions of the routes over links, one route after the other.
     route: Vec<u32>,
+    /// Where packets to nodes of other threads go, if there are other threads.
+    outbox: Option<Box<Outbox>>,
 }
 
 impl Routed {
     /// The run of `plan` before anything has happened.
-    pub(super) fn new(plan: &Plan, mut network: Network) -> Self {
+    pub(super) fn new(plan: &Plan, network: Network) -> Self {
+        Self::start(plan, network, None)
+    }
+
+    /// The part of the run of `plan` that happens at the nodes of `outbox`.
+    pub(super) fn of_part(plan: &Plan, network: Network, outbox: Outbox) -> Self {
+        Self::start(plan, network, Some(Box::new(outbox)))
+    }
+
+    fn start(plan: &Plan, mut network: Network, outbox: Option<Box<Outbox>>) -> Self {
         let Routes { entities, directions: route } = AccessDelays::add(plan, &mut network);
         let ports = 2 * plan.links.len()..2 * plan.links.len() + plan.ports().count();
         let is_event =
@@ -40,13 +53,16 @@ impl Routed {
             holds: is_event(i, direction),
             partition: 0,
         });
-        let airs = (0..network.airs.len()).map(|air| Seated {
+        let lands = |to: Option<u32>| {
+            outbox.as_ref().zip(to).is_none_or(|(outbox, satellite)| outbox.owns(satellite))
+        };
+        let airs = plan.ports().enumerate().map(|(air, (_, port))| Seated {
             entity: air_entity(plan, air),
-            holds: true,
+            holds: lands(port.to),
             partition: 0,
         });
         let events = EventQueue::new(1, &seated.chain(airs).collect::<Vec<_>>());
-        let mut run = Self { network, events, route };
+        let mut run = Self { network, events, route, outbox };
         run.begin();
         run
     }
@@ -97,6 +113,30 @@ impl Routed {
                     return Ok(false);
                 }
             }
+        }
+    }
+
+    /// [`Routed::advance`] for a window that ends at `last`. Looks at least once.
+    pub(super) fn advance_window(&mut self, last: Time, watch: &mut Watch<'_>) -> Result<bool, RunError> {
+        self.outbox.iter_mut().for_each(|outbox| outbox.last = last);
+        let share = last.secs() / self.network.end.secs();
+        Ok(self.advance(last, watch)? && self.network.look(share, watch)?)
+    }
+
+    /// The mail that this part of the run has written.
+    pub(super) fn outbox(&mut self) -> Option<&mut Outbox> {
+        self.outbox.as_deref_mut()
+    }
+
+    /// A packet comes from another thread; `loads`: what such packets carry.
+    pub(super) fn receive(&mut self, mail: Mail, loads: &[Load]) {
+        let Network { carried, directions, airs, .. } = &mut self.network;
+        let Mail { at, air, mut packet } = mail;
+        if packet.handle > 0 {
+            packet.handle = carried.load(loads[packet.handle as usize - 1]);
+        }
+        if airs[air as usize].fly(at, &packet) {
+            self.events.expect_here(directions.len() + air as usize, Some(at));
         }
     }
 
@@ -198,6 +238,11 @@ impl Routed {
             airs[air].lost += 1;
             return self.drop(packet);
         };
+        if let Some(outbox) = &mut self.outbox
+            && !outbox.owns(node_of(packet.hop))
+        {
+            return outbox.post(Mail { at, air: air as u32, packet: *packet }, &mut self.network.carried);
+        }
         if airs[air].fly(at, packet) {
             self.events.expect_here(directions.len() + air, Some(at));
         }
@@ -247,6 +292,11 @@ impl EventLoop for Routed {
             return self.route(packet);
         }
         self.push(self.route[packet.hop as usize] as usize, packet);
+    }
+
+    fn has_sender(&mut self, f: usize) -> bool {
+        let (flow, outbox) = (&self.network.flows[f], &self.outbox);
+        outbox.as_ref().is_none_or(|outbox| outbox.owns(node_of(flow.data_route)))
     }
 
     #[inline(always)]

@@ -22,6 +22,22 @@ pub(crate) struct Missing {
     pub(crate) beyond: u64,
 }
 
+impl Books {
+    /// Adds the packets of a part of the run.
+    pub(super) fn join(&mut self, part: Self) {
+        self.sent += part.sent;
+        self.arrived += part.arrived;
+    }
+}
+
+impl Missing {
+    /// Adds the packets of a part of the run.
+    pub(super) fn join(&mut self, part: Self) {
+        self.dropped += part.dropped;
+        self.beyond += part.beyond;
+    }
+}
+
 /// Checks one sender with each acknowledgement.
 #[derive(Debug, Default)]
 pub(crate) struct WindowCheck {

@@ -33,6 +33,13 @@ pub(crate) struct MarkReport {
     pub(crate) fields: Option<[u32; 2]>,
 }
 
+/// What one packet carries, apart from its congestion header.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    sack: SackOption,
+    rest: Carried,
+}
+
 /// What packets in flight carry.
 #[derive(Debug, Default)]
 pub(crate) struct CarriedStore {
@@ -135,6 +142,25 @@ impl CarriedStore {
         if handle > 0 {
             self.free.push(handle);
         }
+    }
+
+    /// Takes what the packet with this handle carries, and frees the handle.
+    #[inline(never)]
+    pub(crate) fn unload(&mut self, handle: u32) -> Load {
+        self.free(handle);
+        Load { sack: self.sacks[handle as usize - 1], rest: *self.of(handle) }
+    }
+
+    /// Stores what a packet carries, under the handle that is returned.
+    #[inline(never)]
+    pub(crate) fn load(&mut self, load: Load) -> u32 {
+        let handle = self.free.pop().unwrap_or_else(|| self.widen());
+        self.sacks[handle as usize - 1] = load.sack;
+        if load.rest != Carried::NOTHING || !self.rest.is_empty() {
+            self.rest.resize(self.sacks.len(), Carried::NOTHING);
+            self.rest[handle as usize - 1] = load.rest;
+        }
+        handle
     }
 
     /// Handles in use.

@@ -75,6 +75,17 @@ pub(crate) struct FlowState {
 }
 
 impl Tcp {
+    /// Takes the receiving end of another part of the run.
+    #[cold]
+    fn take_receiver(&mut self, part: &mut Self) {
+        core::mem::swap(&mut self.receiver, &mut part.receiver);
+        if let (Some(ends), Some(part)) = (&mut self.ends, &mut part.ends)
+            && let (Some((_, passive)), Some((_, part))) = (&mut ends.opening, &mut part.opening)
+        {
+            core::mem::swap(passive, part);
+        }
+    }
+
     /// Who writes what it carries.
     #[inline]
     pub(super) fn writer(&self) -> &WriterEnd {
@@ -644,6 +655,35 @@ impl FlowState {
             acks: Books::default(),
             missing_data: Missing::default(),
             missing_acks: Missing::default(),
+        }
+    }
+
+    /// Joins what two parts of a run have of this flow. `part_has`: whether its sender, and whether its receiver, is
+    /// that of `part`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn join(&mut self, mut part: Self, part_has: [bool; 2]) {
+        self.data.join(part.data);
+        self.acks.join(part.acks);
+        self.missing_data.join(part.missing_data);
+        self.missing_acks.join(part.missing_acks);
+        match (&mut self.kind, &mut part.kind) {
+            (Kind::Cbr(of), Kind::Cbr(part)) => {
+                let last_arrival = of.last_arrival.max(part.last_arrival);
+                if part_has[0] {
+                    core::mem::swap(of, part);
+                }
+                of.last_arrival = last_arrival;
+            }
+            (Kind::Tcp(of), Kind::Tcp(part)) => {
+                if part_has[0] {
+                    core::mem::swap(of, part);
+                }
+                if part_has[0] != part_has[1] {
+                    of.take_receiver(part);
+                }
+            }
+            (Kind::Cbr(_), Kind::Tcp(_)) | (Kind::Tcp(_), Kind::Cbr(_)) => {}
         }
     }
 

@@ -28,6 +28,16 @@ impl Air {
         before.is_none_or(|first| at < first)
     }
 
+    /// Adds what a part of the run has seen of this air: packets to other nodes.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn join(&mut self, part: Self) {
+        self.offered += part.offered;
+        self.delivered += part.delivered;
+        self.lost += part.lost;
+        part.under_way.arrivals().for_each(|(at, packet)| self.under_way.keep_in_place(at, packet));
+    }
+
     /// When the next packet arrives.
     #[inline(always)]
     pub(crate) fn next(&self) -> Option<Time> {

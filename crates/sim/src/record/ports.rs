@@ -51,6 +51,17 @@ impl PortRecorder {
         }
     }
 
+    /// Adds the samples of a part of a run, of other ports.
+    pub(crate) fn join(&mut self, part: Self) {
+        let rows = |of: &Self| (0..of.trace.t_s.len()).map(|i| of.trace.row(i)).collect::<Vec<_>>();
+        let mut all = [rows(self), rows(&part)].concat();
+        // As in a sample: by node, lasers before the port to the ground.
+        let place = |row: &PortRow| (row.from, row.from == row.to, row.to);
+        all.sort_by(|a, b| a.t_s.total_cmp(&b.t_s).then_with(|| place(a).cmp(&place(b))));
+        self.trace = PortTrace::default();
+        all.into_iter().for_each(|row| self.trace.push(row));
+    }
+
     pub(crate) fn rows(&self) -> u64 {
         self.trace.t_s.len() as u64
     }

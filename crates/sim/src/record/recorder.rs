@@ -227,6 +227,17 @@ impl Recorder {
         self.flows.take(now, f, tcp, segments);
     }
 
+    /// Adds the samples of a part of a run. `part_has`: whether the sender, and whether the receiver, of a flow is in
+    /// that part.
+    pub(crate) fn join(&mut self, part: Self, part_has: impl Fn(usize) -> [bool; 2]) {
+        if self.flows_at_ticks {
+            self.flows = self.flows.joined(&part.flows, part_has);
+        }
+        if let (Some(ports), Some(part)) = (&mut self.ports, part.ports) {
+            ports.join(part);
+        }
+    }
+
     pub(crate) fn finish(self) -> (FlowSamples, LinkSamples, PortTrace, ProbeSamples) {
         let links = self.links.map_or_else(LinkSamples::default, LinkRecorder::finish);
         let ports = self.ports.map_or_else(PortTrace::default, PortRecorder::finish);

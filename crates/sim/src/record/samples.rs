@@ -3,7 +3,7 @@
 use bentpipe_cc::{Rtt, Time};
 
 use crate::host::flow::Tcp;
-use crate::record::rows::{Numbers, Rows};
+use crate::record::rows::{Numbers, Row, Rows};
 use crate::record::trace::{FlowRow, FlowTrace, LinkRow, LinkTrace};
 use crate::resolve::plan::{DirectionPlan, FlowPlan, Plan, Source};
 
@@ -49,6 +49,26 @@ impl FlowSamples {
             still: [decision.ssthresh, tcp.sender.retransmitted()],
         };
         self.rows.push(now, f, numbers);
+    }
+
+    /// The samples of this and of another part of a run, each of which has sampled all flows. `part_has`: whether the
+    /// sender, and whether the receiver, of a flow is in the other part. A flow has a row where its sender has one.
+    pub(crate) fn joined(&self, part: &Self, part_has: impl Fn(usize) -> [bool; 2]) -> Self {
+        let mut whole = Self { rows: Rows::new(self.sizes.len()), sizes: self.sizes.clone() };
+        let mut ours = self.rows.iter().peekable();
+        let mut theirs = part.rows.iter().peekable();
+        let key = |row: &Row<3, 2, 2>| (row.at, row.of);
+        while let Some(next) = ours.peek().into_iter().chain(theirs.peek()).map(key).min() {
+            let our = ours.next_if(|row| key(row) == next);
+            let their = theirs.next_if(|row| key(row) == next);
+            let [sender, receiver] = part_has(next.1 as usize);
+            let Some(mut row) = (if sender { their } else { our }) else { continue };
+            if let Some(with) = if receiver { their } else { our } {
+                row.numbers.slim[1] = with.numbers.slim[1];
+            }
+            whole.rows.push(row.at, row.of as usize, row.numbers);
+        }
+        whole
     }
 
     /// The samples as columns.

@@ -4,12 +4,12 @@
 use std::fmt::Write;
 use std::sync::Once;
 
-use bentpipe_cc::Time;
+use bentpipe_cc::{Span, Time};
 use bentpipe_sim::constellation::{Changes, Constellation, Failed, Knots, MARGIN, make_constellations_by};
 use bentpipe_sim::pcap::{Capture, Place};
 use bentpipe_sim::plan::Plan;
 use bentpipe_sim::record::Outcome;
-use bentpipe_sim::{Scenario, no_supply, run, run_by_reference, run_captured};
+use bentpipe_sim::{Scenario, no_supply, run, run_by_reference, run_captured, run_in_parts};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -276,6 +276,10 @@ fn by_both_loops(text: &str) -> Result<Outcome, TestCaseError> {
     prop_assert_eq!(format!("{:#?}", fast.report), format!("{:#?}", reference.report), "{}", text);
     prop_assert!(format!("{fast:?}") == format!("{reference:?}"), "traces differ:\n{text}");
     crate::random::in_range(&fast.report)?;
+    let several =
+        run_in_parts(&plan, 2, Span(300_000)).map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+    let same = several.is_none_or(|several| format!("{several:?}") == format!("{fast:?}"));
+    prop_assert!(same, "on two threads:\n{text}");
     let own = (std::process::id(), std::thread::current().id());
     let path = std::env::temp_dir().join(format!("bentpipe-network-{own:?}.pcapng"));
     let capture = Capture { path: path.clone(), at: Place::Sender, whole: false };
@@ -442,6 +446,24 @@ fn mistakes_are_named() {
         said.contains("flow.0.from: stations are those of a constellation; add a table [network]"),
         "{said}"
     );
+}
+
+/// The parts of a drawn network on threads of their own give the bits of one thread, wherever their windows are short
+/// enough.
+#[test]
+fn threads_change_no_bit() {
+    let mut ran = 0;
+    for seed in 0..60 {
+        let text = scenario(seed);
+        let plan = plan(&text).expect("a plan");
+        let one = run(&plan, &mut no_supply, &mut |_| true).expect("a run");
+        for parts in if seed % 10 == 0 { 2..9 } else { 2..4 } {
+            let Some(several) = run_in_parts(&plan, parts, Span(300_000)).expect("a run") else { continue };
+            assert!(format!("{several:?}") == format!("{one:?}"), "on {parts} threads:\n{text}");
+            ran += 1;
+        }
+    }
+    assert!(ran >= 20, "only {ran} runs were on several threads");
 }
 
 proptest! {
