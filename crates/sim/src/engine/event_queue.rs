@@ -109,6 +109,12 @@ impl EventQueue {
         (time(self.here.first), self.here.first as u32 as usize)
     }
 
+    /// The instant of the earliest arrival in the present partition, and its entity.
+    #[inline(always)]
+    pub(super) fn arrival_key(&self) -> (Time, u32) {
+        (time(self.here.first), (self.here.first as u64 >> 32) as u32)
+    }
+
     /// The instant of the earliest timer here; [`Time::MAX`] if there is none. Arrivals at the
     /// same instant come before.
     #[inline(always)]

@@ -5,7 +5,6 @@ use bentpipe_tcp::MAX_OUTSTANDING;
 
 use crate::engine::error::RunError;
 use crate::host::flow::{FlowState, Kind};
-use crate::link::air::Air;
 use crate::link::direction::Direction;
 use crate::resolve::plan::Plan;
 
@@ -40,20 +39,20 @@ impl Default for MemoryBound {
 }
 
 impl MemoryBound {
-    /// Does the run keep too much? It is called now and then, and counts only if enough has happened since
+    /// Does the run keep too much? `flying`: packets in the air of a constellation. It is called now and then, and counts only if enough has happened since
     /// the last count to pay for it.
     pub(super) fn is_exceeded(
         &mut self,
         flows: &[FlowState],
         directions: &mut [Direction],
-        airs: &[Air],
+        flying: u64,
     ) -> bool {
         self.calls += 1;
         if self.calls * PER_CALL < (directions.len() + flows.len()) as u64 {
             return false;
         }
         self.calls = 0;
-        Count::new(flows, directions, airs).exceeds(self.most)
+        Count::new(flows, directions, flying).exceeds(self.most)
     }
 
     /// Does the whole run, or one connection, keep too much?
@@ -62,9 +61,9 @@ impl MemoryBound {
         plan: &Plan,
         flows: &[FlowState],
         directions: &mut [Direction],
-        airs: &[Air],
+        flying: u64,
     ) -> Result<(), RunError> {
-        let count = Count::new(flows, directions, airs);
+        let count = Count::new(flows, directions, flying);
         if !count.exceeds(self.most) {
             return Ok(());
         }
@@ -82,8 +81,7 @@ impl MemoryBound {
 }
 
 impl Count {
-    fn new(flows: &[FlowState], directions: &mut [Direction], airs: &[Air]) -> Self {
-        let flying = airs.iter().map(|air| air.offered - air.delivered).sum();
+    fn new(flows: &[FlowState], directions: &mut [Direction], flying: u64) -> Self {
         let mut count = Self { kept: flying, flow: (0, 0), direction: (0, 0) };
         for (i, flow) in flows.iter().enumerate() {
             let room = match &flow.kind {

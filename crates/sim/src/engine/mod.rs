@@ -4,6 +4,7 @@
 
 mod access_delays;
 pub(crate) mod audit;
+mod calendar;
 mod classes;
 mod connections;
 mod error;

@@ -76,6 +76,8 @@ pub(super) struct Network {
     /// Data packets that have reached receivers.
     pub(super) packets: u64,
     pub(super) memory: MemoryBound,
+    /// Packets in the air that a loop keeps outside `airs`.
+    pub(super) flying: u64,
     /// Looks so far.
     looks: u64,
 }
@@ -153,6 +155,7 @@ impl Network {
             tap,
             packets: 0,
             memory: MemoryBound::default(),
+            flying: 0,
             looks: 0,
         })
     }
@@ -278,6 +281,11 @@ impl Network {
         if watch(share) { Ok(true) } else { Err(RunError::Interrupted) }
     }
 
+    /// The packets in the air of a constellation.
+    pub(super) fn flying(&self) -> u64 {
+        self.flying + self.airs.iter().map(|air| air.offered - air.delivered).sum::<u64>()
+    }
+
     /// Counts what the run keeps. Returns false if it is too much.
     fn count(&mut self) -> Result<bool, RunError> {
         let mut rows = self.recorder.rows();
@@ -285,16 +293,17 @@ impl Network {
             tap.check()?;
             rows += tap.rows();
         }
-        let most = self.recorder.most;
+        let (most, flying) = (self.recorder.most, self.flying());
         if rows > most {
             return Err(RunError::Rows { most });
         }
-        Ok(!self.memory.is_exceeded(&self.flows, &mut self.directions, &self.airs))
+        Ok(!self.memory.is_exceeded(&self.flows, &mut self.directions, flying))
     }
 
     /// The run is over: balances the books and writes the report.
     pub(super) fn finish(mut self, plan: &Plan) -> Result<Outcome, RunError> {
-        self.memory.check(plan, &self.flows, &mut self.directions, &self.airs)?;
+        let flying = self.flying();
+        self.memory.check(plan, &self.flows, &mut self.directions, flying)?;
         let end = self.end;
         let segments = self.tap.as_mut().map(|tap| tap.finish()).transpose()?.unwrap_or_default();
         for i in 0..self.directions.len() {

@@ -144,8 +144,9 @@ impl PlayedRun {
                 goes_on &= self.run.network().look(next.secs() / end.secs(), watch)?;
             }
             if !goes_on {
-                let Network { memory, flows, directions, airs, .. } = self.run.network();
-                memory.check(&self.plan, flows, directions, airs)?;
+                let flying = self.run.network().flying();
+                let Network { memory, flows, directions, .. } = self.run.network();
+                memory.check(&self.plan, flows, directions, flying)?;
             }
             if self.kept() > MOST_KEPT {
                 return Err(RunError::UnderWay { most: MOST_KEPT });

@@ -4,17 +4,19 @@
 //! air when it enters the port, and the end of its transmission is no event (`Direction::transit`). A port whose
 //! queue decides at departure has an event for each packet, as in the reference loop, and so have the links of flows
 //! that do not cross the constellation. Nothing is handed on further: the next hop of a packet is that of the
-//! instant at which it arrives at a node.
+//! instant at which it arrives at a node. Packets in the air wait in a calendar; all other events are in the event
+//! queue.
 
 use bentpipe_cc::Time;
 
-use crate::constellation::{Landing, ROUTED, node_of};
+use crate::constellation::{Flight, ROUTED, node_of};
 use crate::engine::access_delays::{AccessDelays, END, Routes, air_entity};
+use crate::engine::calendar::{Calendar, Landing};
 use crate::engine::error::RunError;
 use crate::engine::event_queue::{EventQueue, Seated};
 use crate::engine::hosts::{EventLoop, Hosts, Timer};
 use crate::engine::network::{EVENTS_PER_LOOK, Network, Watch};
-use crate::engine::threads::{Mail, Outbox};
+use crate::engine::threads::{Outbox, hops_per_second};
 use crate::host::carried::Load;
 use crate::link::direction::{Direction, Fate, Push, Transit};
 use crate::link::packet::Packet;
@@ -25,6 +27,10 @@ use crate::resolve::plan::Plan;
 pub(super) struct Routed {
     network: Network,
     events: EventQueue,
+    /// The packets in the air.
+    air: Calendar,
+    /// The entity of the first air.
+    first_entity: u32,
     /// The directions of the routes over links, one route after the other.
     route: Vec<u32>,
     /// Where packets to nodes of other threads go, if there are other threads.
@@ -53,16 +59,9 @@ impl Routed {
             holds: is_event(i, direction),
             partition: 0,
         });
-        let lands = |to: Option<u32>| {
-            outbox.as_ref().zip(to).is_none_or(|(outbox, satellite)| outbox.owns(satellite))
-        };
-        let airs = plan.ports().enumerate().map(|(air, (_, port))| Seated {
-            entity: air_entity(plan, air),
-            holds: lands(port.to),
-            partition: 0,
-        });
-        let events = EventQueue::new(1, &seated.chain(airs).collect::<Vec<_>>());
-        let mut run = Self { network, events, route, outbox };
+        let events = EventQueue::new(1, &seated.collect::<Vec<_>>());
+        let air = Calendar::new(network.end, hops_per_second(plan));
+        let mut run = Self { network, events, air, first_entity: air_entity(plan, 0), route, outbox };
         run.begin();
         run
     }
@@ -73,12 +72,13 @@ impl Routed {
     /// The run was stopped, or exceeds a bound.
     pub(super) fn run(mut self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
         self.advance(self.network.end, watch)?;
-        Ok(self.network)
+        Ok(self.into_network())
     }
 
     /// The instant of the next event; [`Time::MAX`] if there is none.
     pub(super) fn next(&self) -> Time {
-        self.events.earliest()
+        let landing = self.air.first().map_or(Time::MAX, |landing| landing.at);
+        self.events.earliest().min(landing)
     }
 
     /// Processes all events up to `until`, and those of that instant. Returns false if the run must end
@@ -89,8 +89,10 @@ impl Routed {
     pub(super) fn advance(&mut self, until: Time, watch: &mut Watch<'_>) -> Result<bool, RunError> {
         let mut until_look = EVENTS_PER_LOOK;
         loop {
-            let ((arrival, direction), timer) = (self.events.arrival(), self.events.timer());
-            let now = arrival.min(timer);
+            let (arrival, timer) = (self.events.arrival_key(), self.events.timer());
+            let landing = self.air.first().map_or((Time::MAX, 0), |of| (of.at, self.first_entity + of.air));
+            let lands = landing < arrival;
+            let now = landing.0.min(arrival.0).min(timer);
             if now > until {
                 return Ok(true);
             }
@@ -98,17 +100,20 @@ impl Routed {
             if let Some(forwarding) = &mut self.network.forwarding {
                 forwarding.go_to(now);
             }
-            if timer < arrival {
+            if lands && landing.0 <= timer {
+                self.on_landing();
+            } else if timer < arrival.0 {
                 if let Some(number) = self.events.pop() {
                     self.network.tap.iter_mut().for_each(|tap| tap.expires());
                     self.on_timer(Timer::of_number(number, self.network.flows.len()));
                 }
             } else {
-                self.on_arrival(direction);
+                self.on_arrival(self.events.arrival().1);
             }
             until_look -= 1;
             if until_look == 0 {
                 until_look = EVENTS_PER_LOOK;
+                self.network.flying = self.air.len() as u64;
                 if !self.network.look(now.secs() / self.network.end.secs(), watch)? {
                     return Ok(false);
                 }
@@ -129,27 +134,24 @@ impl Routed {
     }
 
     /// A packet comes from another thread; `loads`: what such packets carry.
-    pub(super) fn receive(&mut self, mail: Mail, loads: &[Load]) {
-        let Network { carried, directions, airs, .. } = &mut self.network;
-        let Mail { at, air, mut packet } = mail;
-        if packet.handle > 0 {
-            packet.handle = carried.load(loads[packet.handle as usize - 1]);
+    pub(super) fn receive(&mut self, mail: Landing, loads: &[Load]) {
+        let mut landing = mail;
+        if landing.packet.handle > 0 {
+            landing.packet.handle = self.network.carried.load(loads[landing.packet.handle as usize - 1]);
         }
-        if airs[air as usize].fly(at, &packet) {
-            self.events.expect_here(directions.len() + air as usize, Some(at));
-        }
+        self.air.add(landing);
     }
 
     /// The state of the run.
     pub(super) fn into_network(self) -> Network {
-        self.network
+        let Self { mut network, air, .. } = self;
+        network.flying = 0;
+        air.into_packets().for_each(|of| _ = network.airs[of.air as usize].fly(of.at, &of.packet));
+        network
     }
 
-    /// A packet leaves direction `i`. The airs are numbered behind all directions.
+    /// A packet leaves direction `i`.
     fn on_arrival(&mut self, i: usize) {
-        if let Some(air) = i.checked_sub(self.network.directions.len()) {
-            return self.on_landing(air, i);
-        }
         let direction = &mut self.network.directions[i];
         let out = direction.pop(self.network.now);
         let next = direction.next();
@@ -171,19 +173,19 @@ impl Routed {
         }
     }
 
-    /// A packet arrives at a node; `i` is the number of this air among all directions.
+    /// The next packet in the air arrives at a node.
     #[inline(always)]
-    fn on_landing(&mut self, air: usize, i: usize) {
-        let Network { airs, forwarding, .. } = &mut self.network;
-        let air = &mut airs[air];
-        let out = air.pop();
-        self.events.expect_here(i, air.next());
-        let (Some(mut packet), Some(forwarding)) = (out, forwarding) else { return };
+    fn on_landing(&mut self) {
+        let (Some(Landing { mut packet, air, .. }), Some(forwarding)) =
+            (self.air.pop(), &self.network.forwarding)
+        else {
+            return;
+        };
         if !forwarding.is_there(&packet) {
             return self.route(&mut packet);
         }
         if self.network.tap.is_some() {
-            self.arrive_seen(i, &packet);
+            self.arrive_seen(self.network.directions.len() + air as usize, &packet); // airs come behind directions
         }
         self.on_packet(&mut packet);
     }
@@ -200,8 +202,8 @@ impl Routed {
         let Network { forwarding, now, .. } = &mut self.network;
         let Some(forwarding) = forwarding else { return };
         let port = forwarding.port(i);
-        let landing = forwarding.fly(port, packet, *now);
-        self.fly(port, landing, packet);
+        let flight = forwarding.fly(port, packet, *now);
+        self.fly(port, flight, packet);
     }
 
     /// A packet at a node enters the port to its next hop.
@@ -220,8 +222,8 @@ impl Routed {
             return self.beyond(i, packet);
         }
         direction.counts.delivered += 1;
-        let landing = forwarding.fly(port, packet, sent);
-        self.fly(port, landing, packet);
+        let flight = forwarding.fly(port, packet, sent);
+        self.fly(port, flight, packet);
     }
 
     /// A packet is lost at a direction. Frees its SACK blocks.
@@ -232,19 +234,17 @@ impl Routed {
 
     /// A packet takes to the air behind a port, or is lost.
     #[inline(always)]
-    fn fly(&mut self, air: usize, landing: Landing, packet: &Packet) {
-        let Network { directions, airs, .. } = &mut self.network;
-        let Landing::At(at) = landing else {
-            airs[air].lost += 1;
+    fn fly(&mut self, air: usize, flight: Flight, packet: &Packet) {
+        let Flight::Until(at) = flight else {
+            self.network.airs[air].lost += 1;
             return self.drop(packet);
         };
-        if let Some(outbox) = &mut self.outbox
-            && !outbox.owns(node_of(packet.hop))
-        {
-            return outbox.post(Mail { at, air: air as u32, packet: *packet }, &mut self.network.carried);
-        }
-        if airs[air].fly(at, packet) {
-            self.events.expect_here(directions.len() + air, Some(at));
+        let landing = Landing { at, air: air as u32, packet: *packet };
+        match &mut self.outbox {
+            Some(outbox) if !outbox.owns(node_of(packet.hop)) => {
+                outbox.post(landing, &mut self.network.carried)
+            }
+            _ => self.air.add(landing),
         }
     }
 

@@ -1,6 +1,6 @@
 //! How the nodes of a constellation are divided among threads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
@@ -26,6 +26,10 @@ const HOST: f64 = 0.5;
 /// The least number of hops that are expected in a window for each part: with fewer the barrier costs more than a
 /// thread saves.
 const LEAST_HOPS: f64 = 1_000.0;
+
+/// Hops of a usual path, and bytes of a usual packet, where nothing more exact is needed.
+const HOPS: f64 = 8.0;
+const PACKET: f64 = 1_500.0;
 
 /// The parts of a constellation.
 #[derive(Clone, Debug)]
@@ -55,7 +59,7 @@ impl Cut {
                 Groups::new(work.len(), lasers.map(|(_, ends)| *ends)).deal(&work, parts)
             });
             if let Some(owner) = dealt {
-                let hops = hops_per_second(plan, network) * lookahead.secs();
+                let hops = hops_per_second(plan) * lookahead.secs();
                 let enough = hops >= LEAST_HOPS * parts as f64;
                 return enough.then(|| Self { parts, owner: owner.into(), lookahead });
             }
@@ -119,21 +123,11 @@ fn work(plan: &Plan, network: &NetworkPlan) -> Vec<f64> {
 }
 
 /// Hops per second if all stations with a flow send at the rate of their ports.
-fn hops_per_second(plan: &Plan, network: &NetworkPlan) -> f64 {
-    let mut senders: BTreeMap<u32, ()> = BTreeMap::new();
-    let (mut hops, mut flows, mut bytes) = (0.0, 0.0, 1_500.0_f64);
-    let table = NextHops::first(&network.constellation);
-    for flow in &plan.flows {
-        let Some([from, to]) = flow.stations else { continue };
-        senders.insert(from, ());
-        hops += table.path([from, to]).count() as f64;
-        flows += 1.0;
-        if let Source::Tcp { options, .. } = &*flow.source {
-            bytes = f64::from(options.mss + options.header);
-        }
-    }
-    let packets = senders.len() as f64 * network.up.rate_bps as f64 / 8.0 / bytes;
-    2.0 * packets * hops / f64::max(flows, 1.0)
+pub(in crate::engine) fn hops_per_second(plan: &Plan) -> f64 {
+    let senders: BTreeSet<u32> = plan.flows.iter().filter_map(|flow| Some(flow.stations?[0])).collect();
+    let rate_bps = plan.network.as_ref().map_or(0, |network| network.up.rate_bps);
+    // Data and acknowledgements.
+    2.0 * HOPS * senders.len() as f64 * rate_bps as f64 / 8.0 / PACKET
 }
 
 /// The least delay of each laser, ns.

@@ -8,23 +8,15 @@ use bentpipe_cc::Time;
 use super::barrier::Barrier;
 use super::cut::Cut;
 use crate::constellation::node_of;
+use crate::engine::calendar::Landing;
 use crate::engine::routed::Routed;
 use crate::host::carried::{CarriedStore, Load};
-use crate::link::packet::Packet;
-
-/// A packet in the air behind a port, which arrives at `at`. Its handle is a place in [`Batch::loads`], from 1.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Mail {
-    pub(in crate::engine) at: Time,
-    pub(in crate::engine) air: u32,
-    pub(in crate::engine) packet: Packet,
-}
 
 /// Mail from one thread to another.
 #[derive(Debug, Default)]
 struct Batch {
-    mails: Vec<Mail>,
-    /// What these packets carry behind their headers.
+    mails: Vec<Landing>,
+    /// What these packets carry behind their headers; their handles are places in this list, from 1.
     loads: Vec<Load>,
 }
 
@@ -75,7 +67,7 @@ impl Outbox {
     }
 
     /// A packet flies to a node of another thread. Its load leaves `carried`.
-    pub(in crate::engine) fn post(&mut self, mut mail: Mail, carried: &mut CarriedStore) {
+    pub(in crate::engine) fn post(&mut self, mut mail: Landing, carried: &mut CarriedStore) {
         self.overrun |= mail.at <= self.last;
         self.earliest = self.earliest.min(mail.at);
         let batch = &mut self.batches[usize::from(self.owner[node_of(mail.packet.hop) as usize])];

@@ -25,9 +25,9 @@ use crate::engine::network::{Network, Watch};
 use crate::engine::no_supply;
 use crate::engine::routed::Routed;
 use crate::resolve::plan::Plan;
-pub(super) use cut::Cut;
+pub(super) use cut::{Cut, hops_per_second};
+pub(super) use mail::Outbox;
 use mail::Post;
-pub(super) use mail::{Mail, Outbox};
 
 /// Runs `plan` on as many threads as `cut` has parts. `None`: a window was too long, or the system has no threads to
 /// spare; the caller then runs it on one thread.
