@@ -49,6 +49,9 @@ pub struct NetworkRequest {
     pub reach: Rule,
     /// For the rule `length`, km. By default the shell's, or altitude / sin(least elevation).
     pub greatest_length_km: Option<f64>,
+    /// Give the changes of paths, too.
+    #[serde(default = "yes")]
+    pub paths: bool,
     /// Which of all paths a packet takes.
     #[serde(default)]
     pub route: Route,
@@ -73,6 +76,10 @@ pub struct NetworkRequest {
     /// Are [`Network::knots`] wanted?
     #[serde(default)]
     pub knots: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn one() -> usize {
@@ -195,7 +202,7 @@ pub fn network(request: &NetworkRequest, go_on: &mut dyn FnMut(f64) -> bool) -> 
         _ => Some(Serving { turns: job.split(stations as u64, go_on, |a, b| job.serving(a, b))?.concat() }),
     };
     let parts = job.split(steps, go_on, |a, b| job.part(a, b, serving.as_ref()))?;
-    let mut merged = Merged::new(entries, request.stations.len());
+    let mut merged = Merged::new(entries, request.stations.len(), request.paths);
     for part in parts {
         merged.add(part, step_ns, count as u32);
     }
@@ -333,7 +340,7 @@ impl Job<'_> {
         let mut trees = vec![Tree::new(links.nodes()); stations];
         let mut scratch = Scratch::new(satellites);
         let mut avoided = self.nothing_avoided();
-        let mut tables = Tables::new(satellites, links.nodes(), stations, more_km);
+        let mut tables = Tables::new(satellites, links.nodes(), stations, more_km, self.request.paths);
         let mut part = Part::default();
         for step in first..end {
             if self.stop.load(Ordering::Relaxed) {
@@ -405,6 +412,7 @@ mod tests {
             min_elevation_deg: None,
             reach: Rule::Length,
             greatest_length_km: None,
+            paths: true,
             route: Route::Length,
             choose: Choose::ShortestPath,
             when: When::default(),

@@ -34,23 +34,31 @@ pub struct PathChanges {
     pub ends: Vec<u64>,
 }
 
-/// A change of a table entry, or of a path, at a step.
+/// A change of a table entry at a step. The first step has millions of them.
 #[derive(Clone, Copy, Debug)]
-struct Change {
-    step: u64,
-    /// The place of the entry in the table, or of the pair.
+struct EntryChange {
+    step: u32,
+    /// The place of the entry in the table.
     place: u32,
-    /// The next hop; of a path the number of nodes on it.
-    value: u32,
-    /// Of a path.
+    next: u32,
+}
+
+/// A change of a path at a step.
+#[derive(Clone, Copy, Debug)]
+struct PathChange {
+    step: u32,
+    /// The place of the pair.
+    place: u32,
+    /// The number of nodes between its ends.
+    hops: u32,
     length_km: f64,
 }
 
 /// The changes of some steps. The first step has all entries and pairs.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
-    tables: Vec<Change>,
-    paths: Vec<Change>,
+    tables: Vec<EntryChange>,
+    paths: Vec<PathChange>,
     via: Vec<u32>,
 }
 
@@ -66,20 +74,21 @@ pub(crate) struct Tables {
     next: Vec<Vec<u32>>,
     /// The first satellite, by source and destination.
     up: Vec<Vec<u32>>,
-    /// The nodes on each path, in the order of `up`.
-    paths: Vec<Vec<Vec<u32>>>,
+    /// The nodes on each path, in the order of `up`, if paths are asked for.
+    paths: Option<Vec<Vec<Vec<u32>>>>,
     /// Has `next` changed in this step?
     moved: Vec<bool>,
 }
 
 impl Tables {
-    pub(crate) fn new(satellites: usize, nodes: usize, stations: usize, more_km: f64) -> Self {
+    /// `paths`: are changes of paths asked for?
+    pub(crate) fn new(satellites: usize, nodes: usize, stations: usize, more_km: f64, paths: bool) -> Self {
         Self {
             satellites,
             more_km,
             next: vec![vec![UNKNOWN; nodes]; stations],
             up: vec![vec![UNKNOWN; stations]; stations],
-            paths: vec![vec![vec![UNKNOWN]; stations]; stations],
+            paths: paths.then(|| vec![vec![vec![UNKNOWN]; stations]; stations]),
             moved: vec![false; stations],
         }
     }
@@ -88,7 +97,7 @@ impl Tables {
     /// destination.
     pub(crate) fn compare(&mut self, step: u64, trees: &[Tree], looks: &[Vec<Look>], part: &mut Part) {
         let begin = part.tables.len();
-        let place = |node: usize, to: usize| (node * trees.len() + to) as u32;
+        let (step, place) = (step as u32, |node: usize, to: usize| (node * trees.len() + to) as u32);
         for (to, (tree, known)) in trees.iter().zip(&mut self.next).enumerate() {
             self.moved[to] = tree.next != *known;
             if !self.moved[to] {
@@ -97,8 +106,8 @@ impl Tables {
             // The first satellites of the stations follow below, also where stations relay and are in the tree.
             for (node, (&next, &known)) in tree.next.iter().zip(&*known).enumerate().take(self.satellites) {
                 if known != next {
-                    let value = if next == DOWN { (self.satellites + to) as u32 } else { next };
-                    part.tables.push(Change { step, place: place(node, to), value, length_km: 0.0 });
+                    let next = if next == DOWN { (self.satellites + to) as u32 } else { next };
+                    part.tables.push(EntryChange { step, place: place(node, to), next });
                 }
             }
             known.copy_from_slice(&tree.next);
@@ -116,20 +125,21 @@ impl Tables {
                 if *known != up {
                     *known = up;
                     let place = place(self.satellites + from, to);
-                    part.tables.push(Change { step, place, value: up, length_km: 0.0 });
+                    part.tables.push(EntryChange { step, place, next: up });
                 } else if !self.moved[to] {
                     continue;
                 }
+                let Some(paths) = &mut self.paths else { continue };
                 let path: Vec<u32> =
                     std::iter::successors(Some(up), |at| tree.next.get(*at as usize).copied())
                         .take_while(|at| *at < UNKNOWN)
                         .collect();
                 length_km -= self.more_km * (path.len() + 1) as f64;
-                let known = &mut self.paths[from][to];
+                let known = &mut paths[from][to];
                 if *known != path {
                     part.via.extend_from_slice(&path);
-                    let value = path.len() as u32;
-                    part.paths.push(Change { step, place: place(from, to), value, length_km });
+                    let hops = path.len() as u32;
+                    part.paths.push(PathChange { step, place: place(from, to), hops, length_km });
                     *known = path;
                 }
             }
@@ -145,42 +155,43 @@ pub(crate) struct Merged {
     pub(crate) paths: PathChanges,
     /// What holds at the end of the parts so far.
     entries: Vec<u32>,
-    known: Vec<Vec<u32>>,
+    known: Option<Vec<Vec<u32>>>,
 }
 
 impl Merged {
-    pub(crate) fn new(entries: usize, stations: usize) -> Self {
+    pub(crate) fn new(entries: usize, stations: usize, paths: bool) -> Self {
         Self {
             stations: stations as u32,
             tables: TableChanges::default(),
             paths: PathChanges::default(),
             entries: vec![UNKNOWN; entries],
-            known: vec![vec![UNKNOWN]; stations * stations],
+            known: paths.then(|| vec![vec![UNKNOWN]; stations * stations]),
         }
     }
 
     /// Adds a part. Its first step has all entries; those that hold already are no changes.
     pub(crate) fn add(&mut self, part: Part, step_ns: i64, satellites: u32) {
-        for Change { step, place, value, .. } in part.tables {
+        for EntryChange { step, place, next } in part.tables {
             let (node, to) = (place / self.stations, place % self.stations);
-            if std::mem::replace(&mut self.entries[place as usize], value) == value {
+            if std::mem::replace(&mut self.entries[place as usize], next) == next {
                 continue;
             }
-            self.tables.t_ns.push(step as i64 * step_ns);
+            self.tables.t_ns.push(i64::from(step) * step_ns);
             self.tables.node.push(node);
             self.tables.destination.push(satellites + to);
-            self.tables.next.push(if value == NOWHERE { -1 } else { i64::from(value) });
+            self.tables.next.push(if next == NOWHERE { -1 } else { i64::from(next) });
         }
+        let Some(all) = &mut self.known else { return };
         let mut rest = part.via.as_slice();
-        for Change { step, place, value, length_km } in part.paths {
-            let (path, behind) = rest.split_at(value as usize);
+        for PathChange { step, place, hops, length_km } in part.paths {
+            let (path, behind) = rest.split_at(hops as usize);
             rest = behind;
-            let known = &mut self.known[place as usize];
+            let known = &mut all[place as usize];
             if known == path {
                 continue;
             }
             *known = path.to_vec();
-            self.paths.t_ns.push(step as i64 * step_ns);
+            self.paths.t_ns.push(i64::from(step) * step_ns);
             self.paths.from.push(satellites + place / self.stations);
             self.paths.to.push(satellites + place % self.stations);
             self.paths.delay_ns.push(light_ns(length_km));

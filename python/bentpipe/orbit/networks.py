@@ -175,6 +175,7 @@ def network(
     relays: bool = False,
     failures: Iterable[str] = (),
     knots: bool = False,
+    paths: bool = True,
     threads: int = 1,
     progress: Callable[[float], object] | None = None,
 ) -> Network:
@@ -205,6 +206,7 @@ def network(
         failures: what fails, and when: "satellite 17", "laser 17-18", "station Tokyo" or
             "5 % of lasers, seed 3", each with ", from 20 s to 60 s" and ", detected after 5 s" if need be.
         knots: give the positions of all nodes, too.
+        paths: give the changes of paths; without them `Network.paths` is empty.
         threads: how many threads work; the result does not depend on it.
         progress: called with the share that is done.
 
@@ -241,6 +243,7 @@ def network(
         "relays": relays,
         "failures": [_failure(text, ends) for text in failures],
         "knots": knots,
+        "paths": paths,
         "threads": threads,
     }
     return _network(_core.orbit_network(json.dumps(request, allow_nan=False), progress), ends, request)
@@ -317,13 +320,16 @@ def read(folder: Path) -> Network:
 def _network(raw: dict[str, Any], ends: list[Point], request: dict[str, Any]) -> Network:
     import polars as pl
 
-    # NumPy divides; polars multiplies by the inverse, which rounds once more.
-    tables = pl.DataFrame(raw["tables"]).select(
-        pl.Series("t_s", raw["tables"]["t_ns"] / 1e9),
-        "node",
-        "destination",
-        pl.when(pl.col("next") >= 0).then(pl.col("next")).cast(pl.UInt32).alias("next"),
-    )
+    # NumPy divides; polars multiplies by the inverse, which rounds once more. There may be millions of rows:
+    # each array goes when its column is there.
+    columns = raw["tables"]
+    tables = pl.DataFrame(
+        [
+            pl.Series("t_s", columns.pop("t_ns") / 1e9),
+            *(pl.Series(name, columns.pop(name)) for name in ("node", "destination")),
+            pl.Series("next", columns.pop("next")),
+        ]
+    ).with_columns(pl.when(pl.col("next") >= 0).then(pl.col("next")).cast(pl.UInt32).alias("next"))
     failed = _failed(raw, len(raw["satellites"]))
     delay_s = raw["paths"]["delay_ns"] / 1e9
     paths = pl.DataFrame(raw["paths"]).select(
@@ -359,7 +365,8 @@ def _unreached(made: Network) -> list[str]:
     import polars as pl
 
     first = len(made.satellites)
-    seen = set(made.paths.filter(pl.col("delay_s").is_not_null())["to"].to_list())
+    begins = (pl.col("node") >= first) & pl.col("next").is_not_null()
+    seen = set(made.tables.filter(begins)["destination"].unique().to_list())
     alone = [point for node, point in enumerate(made.stations, first) if node not in seen]
     if not alone:
         return []

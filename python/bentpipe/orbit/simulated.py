@@ -44,7 +44,7 @@ def constellation(request: str) -> dict[str, Any]:
         OSError: a file cannot be read.
     """
     asked = json.loads(request)
-    return _columns(*_made(asked["network"], asked["station"], asked["duration_s"]))
+    return _columns(*_made(asked["network"], asked["station"], asked["duration_s"], paths=False))
 
 
 def network_of(scenario: dict[str, Any]) -> Network:
@@ -57,7 +57,7 @@ def network_of(scenario: dict[str, Any]) -> Network:
     if not scenario.get("network"):
         raise _core.ScenarioError("the scenario has no table [network]")
     duration_s = units.seconds(scenario["duration"], "duration")
-    made, tables = _made(scenario["network"], scenario.get("station") or {}, duration_s)
+    made, tables = _made(scenario["network"], scenario.get("station") or {}, duration_s, paths=True)
     return replace(made, tables=tables)
 
 
@@ -78,17 +78,18 @@ def stored(folder: Path) -> tuple[Network, pl.DataFrame | None]:
     return made, loads.of_ports(result.port_trace) if result.port_trace.height else None
 
 
-def _made(keys: dict[str, Any], own: dict[str, Any], duration_s: float) -> tuple[Network, pl.DataFrame]:
+def _made(
+    keys: dict[str, Any], own: dict[str, Any], duration_s: float, *, paths: bool
+) -> tuple[Network, pl.DataFrame]:
     """The network of a table `network`, and its next hops, which a folder of Hypatia may give."""
     if keys.get("hypatia") is not None:
-        return _of_folder(Path(keys["hypatia"]), keys, duration_s)
-    made = network(
-        _stations(keys, own), shell=keys.get("shell"), tle=keys.get("tle"), **_options(keys, duration_s)
-    )
+        return _of_folder(Path(keys["hypatia"]), keys, duration_s, paths=paths)
+    options = _options(keys, duration_s, paths=paths)
+    made = network(_stations(keys, own), shell=keys.get("shell"), tle=keys.get("tle"), **options)
     return made, made.tables
 
 
-def _options(keys: dict[str, Any], duration_s: float) -> dict[str, Any]:
+def _options(keys: dict[str, Any], duration_s: float, *, paths: bool) -> dict[str, Any]:
     """What `network` takes besides satellites and stations."""
     return {
         "duration": f"{duration_s} s",
@@ -104,6 +105,7 @@ def _options(keys: dict[str, Any], duration_s: float) -> dict[str, Any]:
         "failures": keys.get("failures") or (),
         "threads": cores(),
         "knots": True,
+        "paths": paths,
     }
 
 
@@ -115,10 +117,12 @@ def _stations(keys: dict[str, Any], own: dict[str, Any]) -> list[str | Point]:
     ]
 
 
-def _of_folder(folder: Path, keys: dict[str, Any], duration_s: float) -> tuple[Network, pl.DataFrame]:
+def _of_folder(
+    folder: Path, keys: dict[str, Any], duration_s: float, *, paths: bool
+) -> tuple[Network, pl.DataFrame]:
     """The constellation of a folder of Hypatia, with its own forwarding state if that covers the run."""
     read = hypatia.read(folder)
-    options = _options(keys, duration_s)
+    options = _options(keys, duration_s, paths=paths)
     del options["reach"], options["lasers"]  # which the folder says
     if read.tables is None:
         made = hypatia.network_of(read, **options)
