@@ -74,9 +74,9 @@ struct PortDelays {
     delays: Vec<StraightDelay>,
 }
 
-/// The flight of a packet to a node.
+/// What becomes of a packet on its way to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flight {
+pub(crate) enum Propagation {
     /// It arrives then.
     Until(Time),
     /// It is lost: a part that it needs fails meanwhile.
@@ -192,7 +192,7 @@ impl Forwarding {
 
     /// What becomes of a packet that a port has sent by `sent`.
     #[inline(always)]
-    pub(crate) fn fly(&mut self, port: usize, packet: &Packet, sent: Time) -> Flight {
+    pub(crate) fn fly(&mut self, port: usize, packet: &Packet, sent: Time) -> Propagation {
         let to = node_of(packet.hop);
         let of = &mut self.ports[port];
         if packet.size != of.size {
@@ -208,7 +208,7 @@ impl Forwarding {
         let delay = line.delay + line.slope * (begin - line.from) as f64;
         let at = Time(sent.0.saturating_add((delay + 0.5) as u64));
         let lost = !self.failed.is_empty() && self.fails(port, to, begin, at.0);
-        if lost { Flight::Lost } else { Flight::Until(at) }
+        if lost { Propagation::Lost } else { Propagation::Until(at) }
     }
 
     /// Does a part that a packet needs fail between the begin of its transmission and its arrival?

@@ -21,7 +21,7 @@ mod knots;
 mod plan;
 mod source;
 
-pub(crate) use forwarding::{Flight, Forwarding, ROUTED, node_of};
+pub(crate) use forwarding::{Forwarding, Propagation, ROUTED, node_of};
 pub(crate) use knots::LIGHT_KM_PER_NS;
 pub use knots::{Knots, MARGIN};
 pub use plan::{NetworkPlan, Port};

@@ -5,11 +5,12 @@
 //! times, from the end of one list to the end of another, whatever the number of packets and ports; a tree of
 //! thousands of ports costs a walk over its levels for each packet.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use bentpipe_cc::Time;
 
 use crate::link::packet::Packet;
+use crate::resolve::plan::Plan;
 
 /// Days of a month.
 const DAYS: usize = 1 << 10;
@@ -20,6 +21,10 @@ const MOST_MONTHS: u64 = 1 << 20;
 const A_DAY: f64 = 64.0;
 /// The longest day, as a power of two, ns: fewer packets a day are as good.
 const LONGEST: u32 = 20;
+
+/// Hops of a usual path, and bytes of a usual packet, where nothing more exact is needed.
+const HOPS: f64 = 8.0;
+const PACKET: f64 = 1_500.0;
 
 /// A packet in the air behind a port, and the instant at which it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +183,14 @@ impl Calendar {
         let Self { today, next, days, months, .. } = self;
         today.into_iter().skip(next).chain(days.into_iter().flatten()).chain(months.into_iter().flatten())
     }
+}
+
+/// Arrivals at nodes per second if all stations with a flow send at the rate of their ports.
+pub(super) fn arrivals_per_second(plan: &Plan) -> f64 {
+    let senders: BTreeSet<u32> = plan.flows.iter().filter_map(|flow| Some(flow.stations?[0])).collect();
+    let rate_bps = plan.network.as_ref().map_or(0, |network| network.up.rate_bps);
+    // Data and acknowledgements.
+    2.0 * HOPS * senders.len() as f64 * rate_bps as f64 / 8.0 / PACKET
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod event_queue;
 mod fast_path;
 mod hints;
 mod hosts;
+mod mail;
 pub(crate) mod many;
 mod memory_bound;
 mod multipath;

@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
-use crate::constellation::{Flight, ROUTED};
+use crate::constellation::{Propagation, ROUTED};
 use crate::engine::access_delays::{AccessDelays, END, Routes, air_entity};
 use crate::engine::error::RunError;
 use crate::engine::hosts::{EventLoop, Hosts, Timer};
@@ -147,7 +147,7 @@ impl Reference {
         let Network { forwarding, directions, airs, now, .. } = &mut self.network;
         let Some(forwarding) = forwarding else { return };
         let port = forwarding.port(i);
-        let Flight::Until(at) = forwarding.fly(port, packet, *now) else {
+        let Propagation::Until(at) = forwarding.fly(port, packet, *now) else {
             airs[port].lost += 1;
             self.network.lose(self.network.now, None, packet);
             return self.network.carried.free(packet.handle);

@@ -9,14 +9,14 @@
 
 use bentpipe_cc::Time;
 
-use crate::constellation::{Flight, ROUTED, node_of};
+use crate::constellation::{Propagation, ROUTED, node_of};
 use crate::engine::access_delays::{AccessDelays, END, Routes, air_entity};
-use crate::engine::calendar::{Calendar, Landing};
+use crate::engine::calendar::{Calendar, Landing, arrivals_per_second};
 use crate::engine::error::RunError;
 use crate::engine::event_queue::{EventQueue, Seated};
 use crate::engine::hosts::{EventLoop, Hosts, Timer};
+use crate::engine::mail::Outbox;
 use crate::engine::network::{EVENTS_PER_LOOK, Network, Watch};
-use crate::engine::threads::{Outbox, hops_per_second};
 use crate::host::carried::Load;
 use crate::link::direction::{Direction, Fate, Push, Transit};
 use crate::link::packet::Packet;
@@ -60,7 +60,7 @@ impl Routed {
             partition: 0,
         });
         let events = EventQueue::new(1, &seated.collect::<Vec<_>>());
-        let air = Calendar::new(network.end, hops_per_second(plan));
+        let air = Calendar::new(network.end, arrivals_per_second(plan));
         let mut run = Self { network, events, air, first_entity: air_entity(plan, 0), route, outbox };
         run.begin();
         run
@@ -234,8 +234,8 @@ impl Routed {
 
     /// A packet takes to the air behind a port, or is lost.
     #[inline(always)]
-    fn fly(&mut self, air: usize, flight: Flight, packet: &Packet) {
-        let Flight::Until(at) = flight else {
+    fn fly(&mut self, air: usize, flight: Propagation, packet: &Packet) {
+        let Propagation::Until(at) = flight else {
             self.network.airs[air].lost += 1;
             return self.drop(packet);
         };

@@ -1,6 +1,6 @@
 //! How the nodes of a constellation are divided among threads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
@@ -8,6 +8,7 @@ use bentpipe_cc::{Span, registry};
 use bentpipe_tcp::AckRule;
 
 use crate::constellation::{NetworkPlan, NextHops};
+use crate::engine::calendar::arrivals_per_second;
 use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source};
 
 /// The most threads of one run. A plane has no more satellites, and lasers between planes are short.
@@ -26,10 +27,6 @@ const HOST: f64 = 0.5;
 /// The least number of hops that are expected in a window for each part: with fewer the barrier costs more than a
 /// thread saves.
 const LEAST_HOPS: f64 = 1_000.0;
-
-/// Hops of a usual path, and bytes of a usual packet, where nothing more exact is needed.
-const HOPS: f64 = 8.0;
-const PACKET: f64 = 1_500.0;
 
 /// The parts of a constellation.
 #[derive(Clone, Debug)]
@@ -59,7 +56,7 @@ impl Cut {
                 Groups::new(work.len(), lasers.map(|(_, ends)| *ends)).deal(&work, parts)
             });
             if let Some(owner) = dealt {
-                let hops = hops_per_second(plan) * lookahead.secs();
+                let hops = arrivals_per_second(plan) * lookahead.secs();
                 let enough = hops >= LEAST_HOPS * parts as f64;
                 return enough.then(|| Self { parts, owner: owner.into(), lookahead });
             }
@@ -120,14 +117,6 @@ fn work(plan: &Plan, network: &NetworkPlan) -> Vec<f64> {
         pair.iter().for_each(|station| work[(of.satellites + station) as usize] += HOST * flows);
     }
     work
-}
-
-/// Hops per second if all stations with a flow send at the rate of their ports.
-pub(in crate::engine) fn hops_per_second(plan: &Plan) -> f64 {
-    let senders: BTreeSet<u32> = plan.flows.iter().filter_map(|flow| Some(flow.stations?[0])).collect();
-    let rate_bps = plan.network.as_ref().map_or(0, |network| network.up.rate_bps);
-    // Data and acknowledgements.
-    2.0 * HOPS * senders.len() as f64 * rate_bps as f64 / 8.0 / PACKET
 }
 
 /// The least delay of each laser, ns.

@@ -2,7 +2,7 @@
 //!
 //! Each thread has a copy of the whole state and owns some nodes ([`Cut`]). It processes what happens at them; the
 //! rest of its copy stays as it was at the start. A packet that flies to a node of another thread goes there by mail
-//! (`mail.rs`). It needs at least the lookahead for that, so all threads process the events of a window of that
+//! (`engine/mail.rs`, `post.rs`). It needs at least the lookahead for that, so all threads process the events of a window of that
 //! length without news of each other, exchange their mail, and go on with the next window (conservative
 //! synchronisation; Fujimoto, CACM 33(10), 1990, section 3).
 //!
@@ -13,7 +13,7 @@
 mod barrier;
 mod cut;
 mod join;
-mod mail;
+mod post;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
@@ -21,13 +21,13 @@ use std::thread;
 use bentpipe_cc::Time;
 
 use crate::engine::error::RunError;
+use crate::engine::mail::Outbox;
 use crate::engine::network::{Network, Watch};
 use crate::engine::no_supply;
 use crate::engine::routed::Routed;
 use crate::resolve::plan::Plan;
-pub(super) use cut::{Cut, hops_per_second};
-pub(super) use mail::Outbox;
-use mail::Post;
+pub(super) use cut::Cut;
+use post::Post;
 
 /// Runs `plan` on as many threads as `cut` has parts. `None`: a window was too long, or the system has no threads to
 /// spare; the caller then runs it on one thread.
@@ -92,7 +92,7 @@ fn windows(
 ) -> Result<Network, RunError> {
     let network = Network::new(plan, None, &mut no_supply, watch)?;
     let end = Time(plan.duration.0);
-    let mut run = Routed::of_part(plan, network, Outbox::new(cut, part));
+    let mut run = Routed::of_part(plan, network, Outbox::new(&cut.owner, cut.parts, part));
     for turn in 0_u64.. {
         let begin = post.exchange(turn, part, &mut run).ok_or(RunError::Interrupted)?;
         if begin > end {
