@@ -30,6 +30,7 @@ _NS2_LIMIT_S = 1800.0
 
 IDLE = BenchCase("idle connections with links of their own", "idle", ns2=False, quick="60 s")
 FLIGHT = BenchCase("packets in flight", "flight", ns2=False, quick="20 s")
+CONSTELLATION = BenchCase("a constellation under load", "kuiper", ns2=False, quick="1 s")
 SHORT = BenchCase("short runs", "e", quick="100 s", runs=200, quick_runs=20)
 
 COMMANDS = {
@@ -174,6 +175,8 @@ def _more(*, pairs: int, quick: bool, tell: Callable[[str], None]) -> dict[str, 
     """All measurements besides speed."""
     found: dict[str, Any] = {"parallel": parallel(pairs, quick=quick)}
     tell("parallel runs: done")
+    found["constellation"] = constellation(pairs, quick=quick)
+    tell("constellation: done")
     found["environments"] = environments(pairs, quick=quick)
     tell("environments: done")
     found["memory"] = {
@@ -199,6 +202,18 @@ def parallel(pairs: int, *, quick: bool) -> dict[str, Any]:
         one, several = (ask(scenarios, threads=n) for n in (1, threads))
         taken.append({"one": _times(one), "several": _times(several)})
     return {"threads": threads, "runs": len(scenarios), "pairs": taken}
+
+
+def constellation(pairs: int, *, quick: bool) -> dict[str, Any]:
+    """One run over a constellation on one thread and on two, in turns, and the packets over single links."""
+    threads = min(2, os.cpu_count() or 1)
+    scenarios = CONSTELLATION.scenarios(quick=quick)
+    taken, crossed = [], 0
+    for _ in range(pairs):
+        one, several = (ask(scenarios, threads=n) for n in (1, threads))
+        taken.append({"one": _times(one), "several": _times(several)})
+        crossed = one["hops"]
+    return {"threads": threads, "hops": crossed, "pairs": taken}
 
 
 def _times(answer: dict[str, Any]) -> dict[str, float]:

@@ -246,6 +246,15 @@ def _facts(stored: dict[str, Any]) -> list[str]:
         f"{runs} short runs on {threads} threads against one: {_range(cpu, 3)} times the CPU seconds",
         f"the same by the wall clock: {_range(wall, 2)} times as fast; asked 1.9",
     ]
+    if (shell := stored.get("constellation")) is not None:
+        cpu, wall = parallel({"parallel": shell})
+        speed = Spread.of([shell["hops"] / pair["one"]["cpu_s"] / 1e6 for pair in shell["pairs"]])
+        found += [
+            f"a constellation under load: {_range(speed, 1)} M packets over single links per CPU second, "
+            "its routes included; asked 8",
+            f"the same on {shell['threads']} threads: {_range(wall, 2)} times as fast by the wall clock, "
+            f"{_range(cpu, 2)} times the CPU seconds; asked 1.7",
+        ]
     for key, (what, limit) in _GIVEN["memory"].items():
         taken = stored["memory"][key]
         if taken["grown_bytes"] is not None:

@@ -22,6 +22,11 @@ def delivered(raw: _core.RawResult) -> int:
     return int(payload // segment_bytes(raw.scenario))
 
 
+def hops(raw: _core.RawResult) -> int:
+    """Packets over single links, data and acknowledgements."""
+    return sum(link["delivered_packets"] for link in json.loads(raw.json)["links"])
+
+
 def segment_bytes(resolved: str) -> int:
     """Bytes of payload in a full segment of a scenario with every key."""
     sizes = {flow["mss"] for flow in json.loads(resolved)["flow"]}
@@ -57,13 +62,14 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
     held = peak_bytes()
     wall, cpu = time.perf_counter(), time.process_time()
     if len(texts) == 1:
-        raw = [_core.run(texts[0], None, look)]
+        raw = [_core.run(texts[0], None, look, None, job["threads"])]
     else:
         raw = run_all(texts, job["threads"])
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     peak = peak_bytes()
     return {
         "packets": sum(map(delivered, raw)),
+        "hops": sum(map(hops, raw)),
         "cpu_s": cpu,
         "wall_s": wall,
         "events": _core.EVENTS_PER_PROGRESS * looks if len(texts) == 1 else None,
