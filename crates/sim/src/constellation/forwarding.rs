@@ -60,18 +60,21 @@ struct NextHop {
     node: u32,
 }
 
-/// What the delays behind a port follow from. It fits one line of the cache.
+/// What the delays behind a port follow from. It is one line of the cache: a packet needs no other, if it goes where
+/// the packet before it went.
 #[derive(Debug)]
+#[repr(align(64))]
 struct PortDelays {
-    /// Bits per second.
-    rate: u64,
-    /// For how long a delay is straight, ns.
-    length: u64,
-    /// The size of the last packet, and how long it takes to send, ns: a division costs more than the rest.
-    size: u16,
+    /// The delay to the neighbour that the last packet went to.
+    last: StraightDelay,
+    /// How long a packet of `size` bytes takes to send, ns: a division costs more than the rest.
     alone: u64,
-    /// The delays to the neighbours that packets have gone to.
-    delays: Vec<StraightDelay>,
+    size: u16,
+    /// For how long a delay is straight, ns.
+    length: u32,
+    /// The delays to further neighbours; a laser has none.
+    #[expect(clippy::box_collection, reason = "a vector has three words, for which the line has no room")]
+    others: Option<Box<Vec<StraightDelay>>>,
 }
 
 /// What becomes of a packet on its way to a node.
@@ -111,7 +114,7 @@ impl Forwarding {
             next: vec![NextHop { port: NOWHERE, node: NOWHERE }; (of.nodes() * stations) as usize],
             change: 0,
             due,
-            ports: plan.ports.iter().map(|port| PortDelays::new(plan, *port)).collect(),
+            ports: plan.ports.iter().map(|port| PortDelays::new(*port)).collect(),
             failed,
             unrouted: vec![0; flows],
         }
@@ -197,14 +200,11 @@ impl Forwarding {
         let of = &mut self.ports[port];
         if packet.size != of.size {
             of.size = packet.size;
-            of.alone = u64::from(packet.size) * 8_000_000_000 / of.rate;
+            let rate_bps = self.plan.of(self.plan.ports[port]).rate_bps;
+            of.alone = u64::from(packet.size) * 8_000_000_000 / rate_bps;
         }
         let begin = sent.0.saturating_sub(of.alone);
-        let holds = |line: &&StraightDelay| line.to == to && begin.wrapping_sub(line.from) < of.length;
-        let line = match of.delays.iter().find(holds) {
-            Some(line) => *line,
-            None => self.learn(port, to, begin),
-        };
+        let line = if of.last.holds(to, begin, of.length) { of.last } else { self.look_up(port, to, begin) };
         let delay = line.delay + line.slope * (begin - line.from) as f64;
         let at = Time(sent.0.saturating_add((delay + 0.5) as u64));
         let lost = !self.failed.is_empty() && self.fails(port, to, begin, at.0);
@@ -222,27 +222,41 @@ impl Forwarding {
         hit((from, from)) || hit((to, to)) || hit((from.min(to), from.max(to)))
     }
 
-    /// Works out the delay from a port to a neighbour around an instant.
+    /// The delay from a port to a neighbour around an instant, which becomes the last one; worked out if it is not known.
     #[inline(never)]
-    fn learn(&mut self, port: usize, to: u32, at: u64) -> StraightDelay {
+    fn look_up(&mut self, port: usize, to: u32, at: u64) -> StraightDelay {
         let (node, knots) = (self.plan.ports[port].node, &self.plan.constellation.knots);
-        let PortDelays { length, delays, .. } = &mut self.ports[port];
-        let from = at - at % *length;
-        let delay = knots.delay_ns(node, to, from);
-        let slope = (knots.delay_ns(node, to, from + *length) - delay) / *length as f64;
-        let made = StraightDelay { to, from, delay, slope };
-        match delays.iter_mut().find(|of| of.to == to) {
-            Some(of) => *of = made,
-            None => delays.push(made),
+        let PortDelays { last, length, others, .. } = &mut self.ports[port];
+        if last.to != to && last.to != NOWHERE {
+            let others = others.get_or_insert_default();
+            match others.iter_mut().find(|of| of.to == to) {
+                Some(of) => std::mem::swap(of, last),
+                None => others.push(*last),
+            }
         }
-        made
+        if !last.holds(to, at, *length) {
+            let length = u64::from(*length);
+            let from = at - at % length;
+            let delay = knots.delay_ns(node, to, from);
+            let slope = (knots.delay_ns(node, to, from + length) - delay) / length as f64;
+            *last = StraightDelay { to, from, delay, slope };
+        }
+        *last
+    }
+}
+
+impl StraightDelay {
+    /// Is it the delay to node `to` at this instant, if it is straight for this long?
+    #[inline(always)]
+    fn holds(&self, to: u32, at: u64, length: u32) -> bool {
+        self.to == to && at.wrapping_sub(self.from) < u64::from(length)
     }
 }
 
 impl PortDelays {
-    fn new(plan: &NetworkPlan, port: Port) -> Self {
-        let rate = plan.of(port).rate_bps;
-        let length = STRAIGHT_NS[usize::from(port.to.is_none())];
-        Self { rate, length, size: 0, alone: 0, delays: Vec::new() }
+    fn new(port: Port) -> Self {
+        let last = StraightDelay { to: NOWHERE, from: 0, delay: 0.0, slope: 0.0 };
+        let length = STRAIGHT_NS[usize::from(port.to.is_none())] as u32;
+        Self { last, alone: 0, size: 0, length, others: None }
     }
 }

@@ -18,7 +18,7 @@ const WORDS: usize = DAYS / 64;
 /// The most months of a run: each has a list.
 const MOST_MONTHS: u64 = 1 << 20;
 /// Packets that would arrive in a day if all stations sent at the rate of their ports. Some tenth of them does.
-const A_DAY: f64 = 64.0;
+const A_DAY: f64 = 24.0;
 /// The longest day, as a power of two, ns: fewer packets a day are as good.
 const LONGEST: u32 = 20;
 
@@ -90,16 +90,15 @@ impl Calendar {
         self.today.get(self.next)
     }
 
-    /// Takes the packet that arrives next.
+    /// Takes the packet that arrives next, and that [`Calendar::first`] has shown. A copy as the result would cost a
+    /// store-to-load forwarding stall, 7 to 14 % of the time of a run.
     #[inline(always)]
-    pub(super) fn pop(&mut self) -> Option<Landing> {
-        let first = *self.first()?;
+    pub(super) fn take_first(&mut self) {
         self.next += 1;
         self.len -= 1;
         if self.next == self.today.len() && self.len > 0 {
             self.turn();
         }
-        Some(first)
     }
 
     /// Adds a packet that arrives no earlier than those that have arrived.
@@ -215,7 +214,8 @@ mod tests {
                     let place = sorted.partition_point(|of| of.key() <= landing.key());
                     sorted.insert(place, landing);
                     calendar.add(landing);
-                } else if let Some(landing) = calendar.pop() {
+                } else if let Some(&landing) = calendar.first() {
+                    calendar.take_first();
                     prop_assert_eq!(landing, sorted.remove(0));
                     now = landing.at.0;
                 }

@@ -176,11 +176,9 @@ impl Routed {
     /// The next packet in the air arrives at a node.
     #[inline(always)]
     fn on_landing(&mut self) {
-        let (Some(Landing { mut packet, air, .. }), Some(forwarding)) =
-            (self.air.pop(), &self.network.forwarding)
-        else {
-            return;
-        };
+        let (Some(landing), Some(forwarding)) = (self.air.first(), &self.network.forwarding) else { return };
+        let (mut packet, air) = (landing.packet, landing.air);
+        self.air.take_first();
         if !forwarding.is_there(&packet) {
             return self.route(&mut packet);
         }
