@@ -45,10 +45,14 @@ impl Cut {
         let cores = available_parallelism().map_or(1, usize::from);
         let parts = threads.min(cores).min(MOST_PARTS);
         let network = plan.network.as_ref().filter(|_| parts > 1 && is_separable(plan))?;
+        let mut lookahead = Span((ground_ns(network) * MARGIN) as u64);
+        let enough = |window: Span| arrivals_per_second(plan) * window.secs() >= LEAST_HOPS * parts as f64;
+        if !enough(lookahead) {
+            return None;
+        }
         let work = work(plan, network);
         let delays = least_delays(network, plan.duration.0);
-        let mut lookahead = Span((ground_ns(network) * MARGIN) as u64);
-        while lookahead >= SHORTEST {
+        while lookahead >= SHORTEST && enough(lookahead) {
             // Groups may be larger than they must: fewer packets then cross from part to part.
             let dealt = [8.0, 4.0, 2.0, 1.0].into_iter().find_map(|reach| {
                 let near = |laser: &(&f64, &(u32, u32))| *laser.0 * MARGIN < reach * lookahead.0 as f64;
@@ -56,9 +60,7 @@ impl Cut {
                 Groups::new(work.len(), lasers.map(|(_, ends)| *ends)).deal(&work, parts)
             });
             if let Some(owner) = dealt {
-                let hops = arrivals_per_second(plan) * lookahead.secs();
-                let enough = hops >= LEAST_HOPS * parts as f64;
-                return enough.then(|| Self { parts, owner: owner.into(), lookahead });
+                return Some(Self { parts, owner: owner.into(), lookahead });
             }
             lookahead = Span(lookahead.0 / 2);
         }

@@ -2,9 +2,9 @@
 //!
 //! Each thread has a copy of the whole state and owns some nodes ([`Cut`]). It processes what happens at them; the
 //! rest of its copy stays as it was at the start. A packet that flies to a node of another thread goes there by mail
-//! (`engine/mail.rs`, `post.rs`). It needs at least the lookahead for that, so all threads process the events of a window of that
-//! length without news of each other, exchange their mail, and go on with the next window (conservative
-//! synchronisation; Fujimoto, CACM 33(10), 1990, section 3).
+//! (`engine/mail.rs`, `post.rs`). It needs at least the lookahead for that, so all threads process the events of a
+//! window of that length without news of each other, exchange their mail, and go on with the next window
+//! (conservative synchronisation; Fujimoto, CACM 33(10), 1990, section 3).
 //!
 //! Every state belongs to one node, and events of one instant are ordered by entity. So nothing depends on the
 //! order in which threads come, and the bits are those of one thread. When the run is over, the copies become one
