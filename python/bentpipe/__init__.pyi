@@ -5,6 +5,7 @@ from . import plot as plot
 from . import stats as stats
 from . import studies as studies
 from . import timeline as timeline
+from . import vectors as vectors
 from . import weather as weather
 from ._core import ControllerError as ControllerError
 from ._core import ScenarioError as ScenarioError

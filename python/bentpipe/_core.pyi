@@ -46,6 +46,7 @@ __all__ = [
 
 __version__: str
 
+VECTOR_EVENTS: list[str]
 EVENTS_PER_PROGRESS: int
 """A run reports its progress once in so many events."""
 
@@ -282,6 +283,10 @@ def run(
     capture: tuple[str, str, bool] | None = None,
     threads: int = 1,
 ) -> RawResult: ...
+def vectors(scenario_json: str, sequences: int, calls: int, without: list[str]) -> str:
+    """Test vectors of the controller of the scenario's first flow that has one of the registry's."""
+    ...
+
 def orbit_shells() -> str:
     """The shells that have a name, as a JSON list of objects.
 

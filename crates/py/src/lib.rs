@@ -385,6 +385,19 @@ fn run(
     Ok(RawResult { outcome, scenario })
 }
 
+/// Test vectors of the controller of the scenario's first flow that has one of the registry's.
+#[pyfunction]
+fn vectors(
+    py: Python<'_>,
+    scenario_json: &str,
+    sequences: u32,
+    calls: usize,
+    without: Vec<String>,
+) -> PyResult<String> {
+    let (_, plan) = plan(scenario_json)?;
+    py.detach(|| bentpipe_sim::vectors::vectors(&plan, sequences, calls, &without)).map_err(run_error)
+}
+
 fn run_error(error: RunError) -> PyErr {
     match error {
         RunError::Interrupted => PyKeyboardInterrupt::new_err(()),
@@ -419,6 +432,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         m.add(kind.name()?, kind)?;
     }
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add("VECTOR_EVENTS", bentpipe_sim::vectors::EVENTS)?;
     m.add("EVENTS_PER_PROGRESS", EVENTS_PER_LOOK * LOOKS_PER_COUNT)?;
     m.add_class::<ScenarioText>()?;
     m.add_class::<RawResult>()?;
@@ -442,6 +456,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(drawn::drawn_profiles, m)?)?;
     m.add_function(wrap_pyfunction!(drawn::drawn_line, m)?)?;
     m.add_function(wrap_pyfunction!(run, m)?)?;
+    m.add_function(wrap_pyfunction!(vectors, m)?)?;
     m.add_function(wrap_pyfunction!(environment::measures, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_shells, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_path, m)?)?;

@@ -7,6 +7,8 @@ mod algorithm;
 pub mod carried;
 #[cfg(any(test, feature = "tools"))]
 mod certificate;
+#[cfg(test)]
+mod cubics;
 mod datapath;
 mod delivery;
 #[cfg(any(test, feature = "tools"))]

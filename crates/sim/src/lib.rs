@@ -18,6 +18,7 @@ pub mod queue;
 pub mod record;
 mod resolve;
 pub mod scenario;
+pub mod vectors;
 pub mod workload;
 
 pub use capture::pcap;

@@ -9,8 +9,10 @@ import typer
 
 from bentpipe import _core, registry, terminal
 from bentpipe.cli import completion
-from bentpipe.cli.verbs import Json
+from bentpipe.cli.verbs import FirstSeed, Json, argument, option
 from bentpipe.io.files import replace_text
+
+Out = Annotated[Path | None, option("FILE", "Default: standard output.", "--out", "-o")]
 
 cc_app = typer.Typer(help="The congestion-control algorithms.", no_args_is_help=True)
 queue_app = typer.Typer(help="The kinds of queues.", no_args_is_help=True)
@@ -37,6 +39,45 @@ def cc_show(
     terminal.give(lambda: entry, lambda: show_algorithm(entry), json=json)
 
 
+@cc_app.command("vectors")
+def cc_vectors(
+    name: Annotated[
+        str,
+        argument(
+            "NAME",
+            'An algorithm, also with parameters: "cubic rules=linux".',
+            completes=completion.algorithms,
+        ),
+    ],
+    out: Out = None,
+    seed: FirstSeed = 1,
+    sequences: Annotated[int, option("N", "Random sequences.", min=0, max=10_000)] = 8,
+    calls: Annotated[int, option("N", "Lines of a sequence, at most.", min=1, max=1_000_000)] = 500,
+    without: Annotated[
+        str,
+        option(
+            "EVENTS",
+            "Not in random sequences, with commas between: loss, timeout, ecn, undo, idle_restart, "
+            "validation, mss_changed, uncounted, limited, path_change, ssthresh.",
+        ),
+    ] = "",
+    scenario: Annotated[
+        str | None,
+        option(
+            "NAME|FILE",
+            "The run of the last sequence: what its first flow meets.",
+            completes=completion.scenarios,
+        ),
+    ] = None,
+) -> None:
+    """Test vectors for other implementations: each call of the controller with its answer, as JSON lines."""
+    from bentpipe import vectors
+
+    leave = [event.strip() for event in without.split(",") if event.strip()]
+    text = vectors.of(name, seed=seed, sequences=sequences, calls=calls, without=leave, scenario=scenario)
+    _give(text, out)
+
+
 @queue_app.command("list")
 def queue_list(json: Json = False) -> None:
     """Every kind of queue."""
@@ -58,17 +99,17 @@ def queue_show(
     terminal.give(lambda: entry, lambda: show_queue(entry), json=json)
 
 
-def schema_verb(
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: standard output.")
-    ] = None,
-) -> None:
+def schema_verb(out: Out = None) -> None:
     """Print the JSON Schema of scenarios and sweeps: keys, units, defaults and completion in an editor."""
     import json
 
     from bentpipe.document.schema import sweep_schema
 
-    text = json.dumps(sweep_schema(), indent=2) + "\n"
+    _give(json.dumps(sweep_schema(), indent=2) + "\n", out)
+
+
+def _give(text: str, out: Path | None) -> None:
+    """Writes a text to a file, or to standard output."""
     if out is None:
         terminal.line(text.rstrip("\n"))
         return
