@@ -19,6 +19,7 @@ scripts/conformance.toml; one that differs without a cause there, or the other w
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -72,12 +73,12 @@ def run(source: str, folder: Path) -> list[ScriptOutcome]:
     Raises:
         RuntimeError: the runner failed, or found no script.
     """
-    command = ["cargo", "run", "-q", "-p", "bentpipe-drill", "--", str(folder)]
-    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
-    rows = [line.split("\t", 3) for line in done.stdout.splitlines()]
-    if done.returncode not in (0, 1) or not rows:
-        raise RuntimeError(done.stderr.strip() or f"{folder}: no scripts (*.pkt) in it")
-    return [ScriptOutcome(source, path, verdict, message) for verdict, path, _, message in rows]
+    command = [sys.executable, "-m", "bentpipe", "drill", str(folder), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(done.stderr.strip())
+    rows = json.loads(done.stdout)["scripts"]
+    return [ScriptOutcome(source, row["script"], row["verdict"], row["message"]) for row in rows]
 
 
 def new(rows: list[ScriptOutcome], known: set[str]) -> list[ScriptOutcome]:

@@ -283,6 +283,10 @@ def run(
     capture: tuple[str, str, bool] | None = None,
     threads: int = 1,
 ) -> RawResult: ...
+def drill(text: str, strict: bool) -> tuple[str, int, str]:
+    """Plays a packetdrill script: what came of it in a word, the line that is to blame, and what it says."""
+    ...
+
 def vectors(scenario_json: str, sequences: int, calls: int, without: list[str]) -> str:
     """Test vectors of the controller of the scenario's first flow that has one of the registry's."""
     ...

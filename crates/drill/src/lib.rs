@@ -84,6 +84,17 @@ pub struct Outcome {
     pub closed_at: Option<usize>,
 }
 
+/// What came of a script, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// "pass", "differs", "refused" (it needs what is not here) or "unreadable".
+    pub word: &'static str,
+    /// The line that is to blame, from 1; 0 if there is none.
+    pub line: usize,
+    /// What was compared; or what was expected and what came, or what is not understood.
+    pub message: String,
+}
+
 /// How strictly a script is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
@@ -113,4 +124,26 @@ pub fn run_as(text: &str, manner: Manner) -> Result<Outcome, Error> {
     let script = parser::parse(text)?;
     let plan = plan::plan(&script, manner)?;
     run::play(&plan)
+}
+
+/// Runs the script `text`, and says what came of it.
+pub fn verdict(text: &str, manner: Manner) -> Verdict {
+    match run_as(text, manner) {
+        Ok(done) => {
+            let passed_over =
+                if done.skipped > 0 { format!(", {} passed over", done.skipped) } else { String::new() };
+            let end = done.closed_at.map_or(String::new(), |line| format!(", up to line {line}"));
+            let message =
+                format!("{} segments, {} assertions{passed_over}{end}", done.compared, done.asserted);
+            Verdict { word: "pass", line: 0, message }
+        }
+        Err(error) => {
+            let word = match error.kind {
+                Kind::Syntax => "unreadable",
+                Kind::Refused => "refused",
+                Kind::Differs => "differs",
+            };
+            Verdict { word, line: error.line, message: error.message.trim().replace(['\n', '\t'], " ") }
+        }
+    }
 }

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use bentpipe_cc::probe;
 use bentpipe_cc::registry::{self, Kind, Marks, Value};
+use bentpipe_drill::{Manner, Verdict};
 use bentpipe_sim::constellation::make_constellations_by;
 use bentpipe_sim::pcap::{Capture, CaptureError, Place};
 use bentpipe_sim::plan::Plan;
@@ -398,6 +399,14 @@ fn vectors(
     py.detach(|| bentpipe_sim::vectors::vectors(&plan, sequences, calls, &without)).map_err(run_error)
 }
 
+/// Plays a packetdrill script: what came of it in a word, the line that is to blame (0: none), and what it says.
+#[pyfunction]
+fn drill(py: Python<'_>, text: &str, strict: bool) -> (&'static str, usize, String) {
+    let manner = if strict { Manner::Strict } else { Manner::Lenient };
+    let Verdict { word, line, message } = py.detach(|| bentpipe_drill::verdict(text, manner));
+    (word, line, message)
+}
+
 fn run_error(error: RunError) -> PyErr {
     match error {
         RunError::Interrupted => PyKeyboardInterrupt::new_err(()),
@@ -457,6 +466,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(drawn::drawn_line, m)?)?;
     m.add_function(wrap_pyfunction!(run, m)?)?;
     m.add_function(wrap_pyfunction!(vectors, m)?)?;
+    m.add_function(wrap_pyfunction!(drill, m)?)?;
     m.add_function(wrap_pyfunction!(environment::measures, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_shells, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_path, m)?)?;

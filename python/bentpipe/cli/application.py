@@ -57,6 +57,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "run": "cli.application:run_verb",
         "compare": "cli.application:compare_verb",
         "sweep": "sweeps.commands:sweep_verb",
+        "drill": "cli.drill:drill_verb",
     },
     "Look": {
         "plot": "orbit.commands:plot_app",  # with the figures of a time line and of a network
