@@ -57,6 +57,10 @@ Ray = Annotated[str | None, option("ADDRESS", "Run on a Ray cluster: HOST:PORT, 
 Fresh = Annotated[bool, typer.Option("--fresh", help="Repeat runs that are in DIR already.")]
 PcapAt = Annotated[str, option("PLACE", 'Where they are seen: "sender", "receiver", or a link.')]
 PcapWhole = Annotated[bool, typer.Option("--pcap-whole", help="Keep the payload, not only the headers.")]
+Prometheus = Annotated[
+    Path | None,
+    option("FILE.prom", "Write metrics there for node_exporter's textfile collector.", "--prometheus"),
+]
 Command = Annotated[
     list[str] | None, argument("-- COMMAND...", "What to run, behind two dashes.", show_default=False)
 ]

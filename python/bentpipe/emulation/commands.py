@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sys
 import time
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from json import dumps
 from pathlib import Path
@@ -18,9 +19,22 @@ import typer
 from bentpipe import terminal, units
 from bentpipe._core import ScenarioError
 from bentpipe.cli import completion
-from bentpipe.cli.verbs import INTERRUPTED, Command, PcapAt, PcapWhole, Seed, Set, argument, option, overrides
+from bentpipe.cli.verbs import (
+    INTERRUPTED,
+    Command,
+    PcapAt,
+    PcapWhole,
+    Prometheus,
+    Seed,
+    Set,
+    argument,
+    option,
+    overrides,
+)
 from bentpipe.emulation import programs
+from bentpipe.emulation.metrics import metrics
 from bentpipe.emulation.outside import names_stay_unresolved
+from bentpipe.io import prometheus
 from bentpipe.io.files import replace_text, try_place
 from bentpipe.result import check_place
 
@@ -37,6 +51,8 @@ _LISTENS_S = 3.0
 """Time limit for a program of --serve to listen."""
 _LOOK_S = 0.25
 """Between two changes of the live line."""
+_EXPORT_S = 1.0
+"""Between two files of metrics."""
 _STOP_S = 0.45
 """In which a command ends after an interrupt, or is killed."""
 
@@ -100,6 +116,7 @@ def emulate_verb(
             "attached; otherwise the machine's default.",
         ),
     ] = None,
+    prometheus_: Prometheus = None,
     web: Annotated[
         str | None, option("ADDRESS:PORT", "Show rate, queue, RTT and cwnd there: 127.0.0.1:8000.")
     ] = None,
@@ -128,6 +145,8 @@ def emulate_verb(
         check_place(trace)  # before the command, which may take long
     if out is not None:
         try_place(out)
+    if prometheus_ is not None:
+        prometheus.check_place(prometheus_)
     side: Side = "near" if at == "sender" else "far"
     most_s = None if for_ is None else units.seconds(for_, "--for")
     emulation = Emulation(
@@ -156,8 +175,13 @@ def emulate_verb(
             if for_ is None and ends_s is not None and not quiet:
                 terminal.note(f"the link changes for {ends_s:g} s, then it stays as it is; see --for")
             stdout = _STDERR if json else None
-            status = _work(emulation, command, side, servers, most_s, heard, line, stdout)
+            looks: list[Callable[[Emulation], None]] = [line.look]
+            if prometheus_ is not None:
+                looks.append(Exporter(prometheus_, link))
+            status = _work(emulation, command, side, servers, most_s, heard, looks, stdout)
         found = {**emulation.report(), "program": command, "exit_status": status}
+        if prometheus_ is not None:
+            prometheus.write(prometheus_, metrics(found, link))
         if trace is not None:
             emulation.result().save(trace)
         if out is not None:
@@ -202,7 +226,7 @@ def _work(
     servers: list[list[str]],
     most_s: float | None,
     heard: programs.Signals,
-    line: LiveLine,
+    looks: Sequence[Callable[[Emulation], None]],
     stdout: int | None,
 ) -> int:
     """Runs everything; the exit status of the command, which writes to `stdout` if that is given."""
@@ -225,8 +249,8 @@ def _work(
             break
         status = heard.wait(program, _LOOK_S if left is None else min(left, _LOOK_S))
         emulation.check()
-        if status is None and line.is_shown:
-            line.show(emulation.snapshot())
+        for look in looks if status is None else ():
+            look(emulation)
     if status is None:
         status = programs.end(program, _STOP_S)
     return 128 - status if status < 0 else status
@@ -333,6 +357,19 @@ def line_text(snapshot: dict[str, Any]) -> str:
     return "   ".join(parts)
 
 
+class Exporter:
+    """Writes the metrics of an emulation once a second."""
+
+    def __init__(self, place: Path, link: str) -> None:
+        self._place, self._link, self._due = place, link, 0.0
+
+    def __call__(self, emulation: Emulation) -> None:
+        """Writes them if it is time."""
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + _EXPORT_S
+            prometheus.write(self._place, metrics(emulation.snapshot(), self._link))
+
+
 class LiveLine:
     """Keeps the last line of the terminal of standard error for itself, if there is one; as a context.
 
@@ -361,6 +398,11 @@ class LiveLine:
             return os.tcgetpgrp(sys.stderr.fileno()) == os.getpgrp()
         except OSError:
             return False
+
+    def look(self, emulation: Emulation) -> None:
+        """Draws the line if it is visible."""
+        if self.is_shown:
+            self.show(emulation.snapshot())
 
     def show(self, snapshot: dict[str, Any]) -> None:
         """Draws the line, which `is_shown`."""

@@ -14,11 +14,13 @@ import typer
 from bentpipe import terminal, units
 from bentpipe._core import KernelError, ScenarioError
 from bentpipe.cli import completion
-from bentpipe.cli.verbs import FAILED, Command, Json, RunsCommand, argument, option
+from bentpipe.cli.verbs import FAILED, Command, Json, Prometheus, RunsCommand, argument, option
+from bentpipe.io import prometheus
 from bentpipe.kernel import machine, records, running
 from bentpipe.kernel.agent import notify_systemd
 from bentpipe.kernel.attach import KernelFailed, attach, detach, find
 from bentpipe.kernel.choice import choose, gaps, offered
+from bentpipe.kernel.metrics import metrics
 
 T = TypeVar("T")
 
@@ -110,18 +112,23 @@ def status_verb(
     web: Annotated[
         str | None, option("ADDRESS:PORT", "On a page of this machine, until Ctrl-C: 127.0.0.1:8000.")
     ] = None,
+    prometheus_: Prometheus = None,
     json: Json = False,
 ) -> None:
     """Show what is attached: flows, windows, rates, age of the last orders, fallbacks, latency."""
     _check_readable()
-    if web is not None and (json or watch):
-        raise ScenarioError("--web shows it on a page; leave out --json and --watch")
+    if web is not None and (json or watch or prometheus_ is not None):
+        raise ScenarioError("--web shows it on a page; leave out --json, --watch and --prometheus")
+    if prometheus_ is not None:
+        prometheus.check_place(prometheus_)
     _sweep()
     if web is not None:
         _serve(web)
         return
     while True:
         now = records.status()
+        if prometheus_ is not None:
+            prometheus.write(prometheus_, metrics(now))
         terminal.give(partial(dict, controllers=now), partial(show_status, now), json=json)
         if not watch:
             return
