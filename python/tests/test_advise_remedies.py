@@ -78,6 +78,48 @@ def test_settings_that_linux_has_are_left_out() -> None:
     assert linux.sysctl("cubic", 2.5e6) == ["net.ipv4.tcp_wmem = 4096 16384 5000000"]
 
 
+def settings(text: str) -> dict[str, str]:
+    """The settings of a file of /etc/sysctl.d; each has its reason in the lines above."""
+    found = {}
+    for part in text.strip().split("\n\n"):
+        reason, *last = part.splitlines()
+        assert reason.startswith("# ")
+        if last and not last[-1].startswith("#"):
+            name, _, value = last[-1].partition(" = ")
+            found[name] = value
+    return found
+
+
+def test_a_file_of_settings_has_all_with_their_reasons(cli: Any, tmp_path: Path) -> None:
+    """50 Mbit/s times 600 ms are 3.75 MB. Every name is one of Linux's."""
+    place = tmp_path / "90-satellite.conf"
+    asked = "--rate", "50 Mbit/s", "--rtt", "600 ms", "--per", "1e-4", "--not-shared", "--cc", "bbr"
+    done = cli("advise", *asked, "--plan", "3x3x30s+0", "--sysctl", place)
+    assert done.exit_code == 0 and str(place) in done.stdout.replace("\n", "")
+    text = place.read_text(encoding="utf-8")
+    assert "50 Mbit/s" in text.splitlines()[0]
+    found = settings(text)
+    assert found["net.ipv4.tcp_congestion_control"] == "bbr" and "modprobe tcp_bbr" in text
+    assert found["net.core.default_qdisc"] == "fq"
+    assert found["net.ipv4.tcp_notsent_lowat"] == "131072"
+    for name in ("tcp_rmem", "tcp_wmem"):
+        assert 7_500_000 <= int(found[f"net.ipv4.{name}"].split()[-1]) <= 7_700_000
+    for name in found:
+        assert Path("/proc/sys", *name.split(".")).exists(), name
+
+
+def test_a_file_of_settings_keeps_what_linux_has_for_a_small_product() -> None:
+    found = settings(linux.sysctl_file("cubic", 3e5, "a link"))
+    assert found["net.ipv4.tcp_rmem"].split()[-1] == "6291456"
+    assert found["net.ipv4.tcp_congestion_control"] == "cubic"
+
+
+def test_an_algorithm_that_linux_lacks_is_told_in_words() -> None:
+    text = linux.sysctl_file("star", 3e5, "a link")
+    assert "bentpipe kernel attach star" in text
+    assert "net.ipv4.tcp_congestion_control" not in settings(text)
+
+
 def test_page_and_terminal_have_the_settings(cli: Any, tmp_path: Path) -> None:
     asked = "--rate", "50 Mbit/s", "--rtt", "600 ms", "--per", "1e-4", "--not-shared"
     done = cli("advise", *asked, "--cc", "bbr", "--plan", "3x3x30s+0", "--out", tmp_path)

@@ -92,6 +92,9 @@ def advise_verb(
     fresh: Fresh = False,
     workers: Workers = 0,
     ray: Ray = None,
+    sysctl: Annotated[
+        Path | None, option("FILE", "Write settings of Linux for the link there, for /etc/sysctl.d.")
+    ] = None,
     pdf: Annotated[Path | None, option("FILE", "Write the answer on one page there, as PDF.")] = None,
     paper: Annotated[str, option("NAME", 'Paper of --pdf: "A4" or "letter".')] = "A4",
     json: Json = False,
@@ -103,7 +106,7 @@ def advise_verb(
     begun = time.monotonic()  # before the modules that take long to load
     from bentpipe.advice.job import advise
     from bentpipe.advice.show import show
-    from bentpipe.io.files import try_place
+    from bentpipe.io.files import replace_text, try_place
     from bentpipe.measured import measured_files
     from bentpipe.sweeps.ray import on_ray
 
@@ -114,6 +117,8 @@ def advise_verb(
 
         sheet.check(paper)
         try_place(pdf)
+    if sysctl is not None:
+        try_place(sysctl)
     if out is not None:  # before the runs, which may be long
         from bentpipe._core import ScenarioError
         from bentpipe.pages import check_page
@@ -143,12 +148,15 @@ def advise_verb(
             answer.write(out)
         if pdf is not None:
             sheet.write_sheet(answer, pdf, paper)
+        if sysctl is not None:
+            replace_text(sysctl, answer.sysctl_file)
 
     write_and_show(write, lambda: terminal.give(answer.to_dict, lambda: show(answer), json=json))
     if out is not None and not json:
         terminal.line(f"written to {terminal.plain(str(out / 'advice.html'))}{before}")
-    if pdf is not None and not json:
-        terminal.line(f"written to {terminal.plain(str(pdf))}")
+    for file in (pdf, sysctl):
+        if file is not None and not json:
+            terminal.line(f"written to {terminal.plain(str(file))}")
     if answer.interrupted:
         rest = "" if out is None else "; the same command goes on from there"
         raise Stopped(f"the answer rests on the runs that were done{rest}")

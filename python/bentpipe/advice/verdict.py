@@ -178,8 +178,26 @@ class Advice:
     @property
     def sysctl(self) -> list[str]:
         """The file of settings that keeps the answer; empty if Linux has all without."""
+        return linux.sysctl(self.recommended, self._bdp_bytes) if self.recommended else []
+
+    @property
+    def sysctl_file(self) -> str:
+        """A file for /etc/sysctl.d with every setting for the link, each with its reason.
+
+        Raises:
+            ScenarioError: no algorithm is recommended.
+        """
+        if self.recommended is None:
+            raise _core.ScenarioError(
+                "--sysctl: nothing is recommended for this link, so no file was written"
+            )
+        return linux.sysctl_file(self.recommended, self._bdp_bytes, self.question.title)
+
+    @property
+    def _bdp_bytes(self) -> float:
+        """The largest bandwidth-delay product of the links that were tried; 0 if it is not known."""
         windows = self.trials["cubic"].of("bdp_bytes") if "cubic" in self.trials else []
-        return linux.sysctl(self.recommended, max(windows, default=0.0)) if self.recommended else []
+        return max(windows, default=0.0)
 
     @property
     def too_little_time(self) -> bool:

@@ -113,6 +113,56 @@ def sysctl(cc: str, bdp_bytes: float) -> list[str]:
     return lines
 
 
+_UNSENT = 131_072
+"""Bytes that a socket takes beyond what may be sent: two of the largest that TCP hands to a device."""
+
+
+def sysctl_file(cc: str, bdp_bytes: float, link: str) -> str:
+    """A file for /etc/sysctl.d with every setting that suits a link, and the reason above each.
+
+    Args:
+        cc: the id of the algorithm.
+        bdp_bytes: the bandwidth-delay product.
+        link: the link in words, for the head.
+    """
+    found = way(cc)
+    parts = [
+        f"# Settings for {link}.\n"
+        f"# Its bandwidth-delay product is {bdp_bytes / 1e6:.3g} MB: a flow alone needs that window.\n"
+        "# Save it as /etc/sysctl.d/90-satellite.conf, then: sysctl --system"
+    ]
+    if found.in_linux:
+        setting = found.commands[-1].removeprefix("sysctl -w ").replace("=", " = ")
+        why = "# The algorithm for this link. It counts at the end that sends: for downloads at the server."
+        if found.kind == "module":
+            name = MODULES[cc]
+            start = f"echo {name} > /etc/modules-load.d/{name}.conf"
+            why += f"\n# Its module: modprobe {name}; at every start: {start}"
+        parts.append(f"{why}\n{setting}")
+    else:
+        how = "; ".join(found.commands) or found.text
+        parts.append(f"# The algorithm for this link is {cc}, and no setting chooses it: {how}")
+    parts.append(
+        "# fq spaces the segments of every flow over the round trip. Bursts of a large window would fill\n"
+        "# the queue of the modem, and BBR sends by its rate. It holds for devices that come up later.\n"
+        "net.core.default_qdisc = fq"
+    )
+    ends = {"tcp_rmem": "receives: Linux offers half of it as window", "tcp_wmem": "sends, with its overhead"}
+    for name, (least, usual, most) in _BUFFERS.items():
+        wanted = max(most, min(math.ceil(2 * bdp_bytes / 1e5) * 100_000, 2**31 - 1))
+        why = "twice the product" if wanted > most else "what Linux has, and enough"
+        parts.append(
+            f"# The largest buffer of a socket that {ends[name]}; {why}.\n"
+            f"net.ipv4.{name} = {least} {usual} {wanted}"
+        )
+    parts.append(
+        "# Data beyond this waits in the program and not in the socket: what is urgent now does not wait\n"
+        "# behind megabytes of what was written before.\n"
+        f"net.ipv4.tcp_notsent_lowat = {_UNSENT}"
+    )
+    return "\n\n".join(parts) + "\n"
+
+
 def in_a_word(cc: str) -> str:
     """The way to obtain it, for a narrow column: the module's name, or the kind."""
     return MODULES.get(cc) or way(cc).kind
