@@ -229,11 +229,55 @@ def test_a_wrong_task_is_refused_with_its_key() -> None:
             bp.gym.Env(GEO, **changes).reset(seed=1)
 
 
-def test_a_reward_is_weights_and_a_vector_has_environments() -> None:
-    with pytest.raises(TypeError, match=r"gymnasium\.Wrapper"):
-        bp.gym.Env(GEO, reward=lambda measures: 0.0)
+def test_a_reward_is_no_number_and_a_vector_has_environments() -> None:
+    with pytest.raises(TypeError, match=r"or a function of the measures"):
+        bp.gym.Env(GEO, reward=7)
     with pytest.raises(ValueError, match="one environment at least"):
         bp.gym.VectorEnv(GEO, 0)
+
+
+def by_weights(measures: dict[str, Any]) -> Any:
+    return 2.0 * measures["throughput_share"] - 0.5 * measures["rtt_ratio"]
+
+
+def test_a_reward_may_be_a_function_of_the_measures() -> None:
+    """It sees what the weights see, for one environment and for many, beyond the ends of episodes."""
+    weights = {"throughput_share": 2.0, "rtt_ratio": -0.5}
+    rewards = []
+    for reward in (weights, by_weights):
+        env = bp.gym.Env("geo", reward=reward, steps=5)
+        env = pickle.loads(pickle.dumps(env))
+        env.reset(seed=3)
+        one = [env.step(np.array([0.5], np.float32))[1] for _ in range(5)]
+        many = bp.gym.VectorEnv("geo", 3, reward=reward, steps=4)
+        many.reset(seed=3)
+        rewards.append((one, [many.step(np.full((3, 1), 0.5))[1].tolist() for _ in range(7)]))
+    assert rewards[1][1] == [pytest.approx(row, rel=1e-12) for row in rewards[0][1]]
+    assert rewards[1][0] == pytest.approx(rewards[0][0], rel=1e-12)
+    assert rewards[1][1][4] == [0.0] * 3, "the step that begins an episode"
+
+
+@pytest.mark.parametrize("wrong", [lambda measures: float("nan"), lambda measures: [1.0, 2.0]])
+def test_a_function_that_gives_no_rewards_is_refused(wrong: Any) -> None:
+    env = bp.gym.Env("geo", reward=wrong)
+    env.reset(seed=1)
+    with pytest.raises(bp.ScenarioError, match="reward: the function gave"):
+        env.step(np.zeros(1))
+
+
+def test_a_step_outside_an_episode_or_its_space_is_an_error() -> None:
+    env = bp.gym.Env("geo", steps=2, most=0.3)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(np.zeros(1))
+    env.reset(seed=1)
+    with pytest.raises(bp.ScenarioError, match=r"from -0.3 to 0.3"):
+        env.step(np.array([0.31]))
+    env.step(env.action_space.high)  # in float32 more than 0.3
+    assert env.step(np.zeros(1))[3]
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(np.zeros(1))
+    env.reset()
+    env.step(np.zeros(1))
 
 
 def test_a_pickled_environment_is_the_same_one() -> None:

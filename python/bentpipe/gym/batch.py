@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bentpipe import _core
-from bentpipe.gym.task import Task, measures
+from bentpipe.gym.task import Reward, Task, measures
 
 
 class Batch:
@@ -29,6 +29,7 @@ class Batch:
         threads = threads or len(os.sched_getaffinity(0))
         self._environments = _core.Environments(task.settings(), count, min(threads, count))
         self._measures = list(measures())
+        self._most = float(np.nextafter(np.float32(task.most), np.float32(np.inf)))  # agents act in float32
         self._actions = np.zeros((count, agents, task.actions))
         self.observations = np.zeros((count, agents, task.observations), np.float32)
         self.rewards = np.zeros((count, agents))
@@ -56,8 +57,28 @@ class Batch:
             raise _core.ScenarioError(
                 f"action {given.tolist()}: it must have {count} values, none of them NaN"
             )
+        if given.size and np.abs(given).max() > self._most:
+            most = f"{self.task.most:g}"
+            raise _core.ScenarioError(f"action {given.tolist()}: its values are from -{most} to {most}")
         self._actions[...] = given.reshape(self._actions.shape)
         self._environments.step(self._flat, self._fresh(randoms or {}), False)  # noqa: FBT003
+        if callable(self.task.reward):
+            self._reward(self.task.reward)
+            self.rewards[list(randoms or {})] = 0.0  # their episodes have just begun
+
+    def _reward(self, reward: Reward) -> None:
+        """Asks the function of the task for the rewards of a step.
+
+        Raises:
+            ScenarioError: it has another number of rewards, or one that is no number.
+        """
+        given = np.asarray(reward(self.info((slice(None), slice(None)))), np.float64)
+        if given.shape not in ((), self.rewards.shape) or np.isnan(given).any():
+            raise _core.ScenarioError(
+                f"reward: the function gave {given.tolist()}; it must give a number for each of "
+                f"{self.rewards.size} environments and agents, in the shape of the measures"
+            )
+        self.rewards[...] = given
 
     def info(self, of: Any) -> dict[str, Any]:
         """All measures of the last interval by name: of an index into environments and agents."""

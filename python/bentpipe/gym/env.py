@@ -67,6 +67,7 @@ class Env(gymnasium.Env[Array, Array]):
     def __init__(self, given: Given, **changes: Any) -> None:
         self.task = task_of(given, changes)
         self._batch = Batch(self.task, 1, 1)
+        self._over = True
         self.observation_space, self.action_space = spaces(self.task)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -79,12 +80,21 @@ class Env(gymnasium.Env[Array, Array]):
         """Begins an episode: draws a scenario, and runs it until the first sample of the round-trip time."""
         super().reset(seed=seed)
         self._batch.begin({0: self.np_random})
+        self._over = False
         return self._batch.observations[0, 0].copy(), self._batch.info((0, 0))
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Makes a step."""
+        """Makes a step.
+
+        Raises:
+            ResetNeeded: the episode is over, or none has begun.
+            ScenarioError: the action is outside its space.
+        """
+        if self._over:
+            raise gymnasium.error.ResetNeeded("the episode is over, or none has begun: call reset first")
         batch = self._batch
         batch.step(action)
+        self._over = bool(batch.complete[0, 0] or batch.cut_off[0])
         return (
             batch.observations[0, 0].copy(),
             float(batch.rewards[0, 0]),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bentpipe import _core
 from bentpipe._core import ScenarioError
@@ -27,6 +28,9 @@ AURORA_OBSERVATION = ("latency_gradient", "latency_ratio", "send_ratio")
 AURORA_REWARD = {"throughput_pps": 10.0, "rtt_mean_s": -1000.0, "loss_share": -2000.0}
 """Aurora's reward: 10 throughput - 1000 latency - 2000 loss, in packets a second, seconds, and the share of
 packets that are lost."""
+
+Reward = Callable[[Mapping[str, NDArray[Any]]], Any]
+"""A reward that is no sum of measures."""
 
 TRANSPORTS = ("datagrams", "tcp")
 """What can carry an agent's data."""
@@ -61,7 +65,8 @@ class Task:
             "flow.1.cc": ["cubic", "bbr"]}.
         observe: names of `measures()`.
         history: how many intervals an observation has, the oldest first.
-        reward: the weight of each measure in the sum.
+        reward: the weight of each measure in the sum; or a function of the measures by name, which are arrays
+            with a value for each environment and agent, and so is its answer.
         transport: what carries an agent's data: "tcp", a sender that retransmits what is lost; or
             "datagrams", which are sent once and at the agent's rate alone. They are for one flow, and eight
             times as fast.
@@ -69,7 +74,7 @@ class Task:
             time, "100 ms"; or "ack", with the next acknowledgement.
         acts: what an action changes: "rate", "window" or "both", the rate first.
         scale: alpha. An action a multiplies by 1 + alpha a, and divides by 1 - alpha a if a is negative.
-        most: the bound of actions, [-most, most]; beyond it they are clipped.
+        most: the bound of actions, [-most, most].
         start: the first rate as a multiple of the rate of the slowest link of the path; a pair is a range.
         bounds: the least and the largest rate in the same way.
         steps: steps after which an episode is cut off; None for the end of the scenario.
@@ -80,7 +85,7 @@ class Task:
     domain: Mapping[str, Any] = field(default_factory=dict)
     observe: Sequence[str] = AURORA_OBSERVATION
     history: int = 10
-    reward: Mapping[str, float] = field(default_factory=lambda: dict(AURORA_REWARD))
+    reward: Mapping[str, float] | Reward = field(default_factory=lambda: dict(AURORA_REWARD))
     transport: str = "tcp"
     step: str = "0.5 rtt"
     acts: str = "rate"
@@ -91,10 +96,9 @@ class Task:
     steps: int | None = 400
 
     def __post_init__(self) -> None:
-        if not isinstance(self.reward, Mapping):
+        if not isinstance(self.reward, Mapping) and not callable(self.reward):
             raise TypeError(
-                'reward: a weight for each measure, {"throughput_pps": 10}; a function of them belongs into '
-                "a gymnasium.Wrapper, as the info of a step has every measure"
+                'reward: a weight for each measure, {"throughput_pps": 10}, or a function of the measures'
             )
         if self.steps is not None and self.steps < 1:
             raise ScenarioError(f"steps: an episode has one step at least, not {self.steps}")
@@ -158,7 +162,7 @@ class Task:
             "bounds": list(self.bounds),
             "observe": list(self.observe),
             "history": self.history,
-            "reward": list(self.reward.items()),
+            "reward": list(self.reward.items()) if isinstance(self.reward, Mapping) else [],
             "most_steps": self.steps,
         }
         return json.dumps(found)
