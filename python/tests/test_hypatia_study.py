@@ -70,6 +70,17 @@ def test_flows_over_a_failed_plane_are_told_from_others(monkeypatch: pytest.Monk
     assert (row["hit"], row["hit_mbps"], math.isnan(row["silent_s"])) == (0, 0, True)
 
 
+def test_tcp_star_runs_against_itself_and_its_largest_estimate_is_kept() -> None:
+    both = hypatia.scenario(hypatia.TWO_WAY, hypatia.DELIVERY, 1)["flow"]
+    assert [(flow["from"], flow["to"]) for flow in both] == [("Istanbul", "Nairobi"), ("Nairobi", "Istanbul")]
+    assert both[0]["cc"] == {"name": "star", "estimator": "delivery-rate"}
+    assert len(hypatia.scenario(hypatia.ONE_WAY, "star", 1)["flow"]) == 1
+    # 1,000 segments of 1,380 bytes in a second.
+    probes = [("bw_segments_per_s", 900.0), ("bw_segments_per_s", 1000.0), ("w_reno_segments", 5000.0)]
+    run: Any = SimpleNamespace(probes=pl.DataFrame(probes, schema=["probe", "value"], orient="row"))
+    assert hypatia._estimate(run) == pytest.approx(11.04)
+
+
 def test_a_plane_is_a_ring_of_lasers() -> None:
     lasers = {frozenset(pair) for pair in network_of(small(hypatia.HEALTHY)).lasers}
     for seed in range(1, hypatia.PLANES + 1):

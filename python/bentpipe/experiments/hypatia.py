@@ -7,7 +7,7 @@ Hypatia, IMC 2020.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import product
@@ -34,6 +34,8 @@ SHELL, SATELLITES, PER_PLANE, DIRECTIONS = "hypatia-kuiper-k1", 1156, 34, 4624
 """Kuiper's first shell: 34 planes of 34 satellites, and four directions of lasers for each satellite."""
 EPOCH, APART_MIN = datetime(2000, 1, 1), 20  # noqa: DTZ001
 """The start of Hypatia's satellites, UTC, and the time from the window of a seed to that of the next."""
+SEGMENT = 1380
+"""Bytes of data in a segment of ns-3's TCP."""
 MBPS, USERS_MBPS = 10, 100
 """Rates of all links, Mbit/s: those of the paper, and those for many users."""
 PINGS, SINGLE_S = "all pairs", 200
@@ -49,8 +51,16 @@ PAIRS = {
 FAILS_S, HEALTHY = 5, "no failure"
 FAILURES = {HEALTHY: "", **{f"detected after {s}": s for s in ("100 ms", "1 s", "5 s")}}
 """When routes learn of a failed plane."""
-PING, RESET = "ping", "vegas-reset"
-"""Vegas that forgets its smallest RTT when the path changes."""
+ONE_WAY, TWO_WAY, OPPOSITE = "one flow", "two flows in opposite directions", ("Istanbul", "Nairobi")
+"""Whether ACKs have a path of their own or share it with data, and the stations."""
+PING, RESET, DELIVERY, GENTLE, RACK = "ping", "vegas-reset", "star-delivery", "bbr-gentle", "bbr-rack"
+VARIANTS: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    RESET: ("Vegas, reset at each path change", {"name": "vegas", "path_change": "reset"}, {}),
+    DELIVERY: ("TCP-STAR, delivery rate", {"name": "star", "estimator": "delivery-rate"}, {}),
+    GENTLE: ("BBR, STARTUP at 1.25", {"name": "bbr", "startup_gain": 1.25}, {}),
+    RACK: ("BBR with RACK", "bbr", {"rack": True}),
+}
+"""Algorithms with one thing changed: the name, `cc`, and other keys of a flow."""
 ALONE = ("reno", "vegas", RESET, "cubic", "bbr", "leocc")
 CROWD = (
     "reno", "vegas", "cubic", "bbr", "bbr3", "leocc",
@@ -81,6 +91,7 @@ class Hypatia(Experiment):
         "p5_mbps": "5th percentile of the flows' goodput, Mbit/s",
         "stretch": "median over the flows of the median RTT over the one of propagation at the start",
         "lost": "packets dropped, percent of those sent",
+        "estimate": "largest bandwidth that TCP-STAR estimates, Mbit/s of data",
         "near": "goodput of the quarter of flows with the shortest propagation, over that of the longest",
         "lasers": "directions of lasers that carry a packet, percent of all",
         "busy": "mean utilisation of those, percent",
@@ -104,7 +115,9 @@ class Hypatia(Experiment):
         if self.quick:
             return made
         made += grid([MOVING, FROZEN], CROWD[:2], self.seeds(LONG_SEEDS), scenario)
-        return made + grid([USERS], MANY, self.seeds(USER_SEEDS), scenario)
+        made += grid([LOADED], [DELIVERY], self.seeds(SEEDS), scenario)
+        made += grid([ONE_WAY, TWO_WAY], ["star", DELIVERY], self.seeds(WINDOWS), scenario)
+        return made + grid([USERS], [*MANY, GENTLE, RACK], self.seeds(USER_SEEDS), scenario)
 
     def measure(self, case: Case, result: bp.Result) -> Row:
         """The measures of a row; NaN for those of other experiments."""
@@ -112,6 +125,8 @@ class Hypatia(Experiment):
         if path == PINGS:
             return row | _pings(result)
         row |= _flows(result)
+        if path in (ONE_WAY, TWO_WAY):
+            row["estimate"] = _estimate(result)
         if path in (LOADED, MOVING, FROZEN):
             row |= _lasers(result)
         if path in (MOVING, FROZEN):
@@ -127,7 +142,7 @@ class Hypatia(Experiment):
             mine, other = (rows.values(of, cc=cc, **keys) for cc in (first, second))
             return stats.interval([mine[seed] / other[seed] for seed in mine])
 
-        def table(path: str, ccs: tuple[str, ...], of: dict[str, tuple[str, int]]) -> str:
+        def table(path: str, ccs: Iterable[str], of: dict[str, tuple[str, int]]) -> str:
             body = [
                 [named(cc), *(rows.cell(name, digits, path=path, cc=cc) for name, digits in of.values())]
                 for cc in sorted(ccs, key=lambda cc: -rows.mean("mbps", path=path, cc=cc))
@@ -163,8 +178,9 @@ class Hypatia(Experiment):
             user_seeds=USER_SEEDS, planes=PLANES, apart=APART_MIN, named=named,
             alone=markdown(["<algorithm", *(head for path in PAIRS for head in (path, "first"))], alone),
             load=markdown(["<traffic", *heads, "goodput, Mbit/s"], load),
-            loaded=table(LOADED, CROWD, shared),
-            users=table(USERS, MANY, shared),
+            loaded=table(LOADED, (*CROWD, DELIVERY), shared),
+            users=table(USERS, (*MANY, GENTLE, RACK), shared),
+            two_way=_two_way(rows), opposite=" and ".join(OPPOSITE), loaded_s=LOADED_S,
             plane=markdown(
                 ["<algorithm", "<failure", "plane's flows, Mbit/s", "others, Mbit/s", "silence, s"], plane
             ),
@@ -179,7 +195,7 @@ class Hypatia(Experiment):
 
 def named(cc: str) -> str:
     """The name of an algorithm."""
-    return "Vegas, reset at each path change" if cc == RESET else label(cc)
+    return VARIANTS[cc][0] if cc in VARIANTS else label(cc)
 
 
 def scenario(path: str, cc: str, seed: int) -> dict[str, Any]:
@@ -188,7 +204,7 @@ def scenario(path: str, cc: str, seed: int) -> dict[str, Any]:
     network: dict[str, Any] = {"shell": SHELL, "reach": "length", "update": "100 ms"}
     network |= {"isl": {"rate": rate}, "gsl": {"rate": rate}}
     made = {"title": f"{path}: {cc if path == PINGS else named(cc)}", "seed": seed, "network": network}
-    if path == PINGS or path in PAIRS:
+    if path in (PINGS, ONE_WAY, TWO_WAY, *PAIRS):
         network["epoch"] = f"{EPOCH + timedelta(minutes=APART_MIN * (seed - 1)):%Y-%m-%dT%H:%M:%SZ}"
     if path == PINGS:
         network |= {"isl": {"rate": "100 Gbit/s"}, "gsl": {"rate": "100 Gbit/s"}}
@@ -197,13 +213,18 @@ def scenario(path: str, cc: str, seed: int) -> dict[str, Any]:
         return made | {
             "duration": f"{SINGLE_S + 1} s", "flow": [flow], "record": {"transfers": True, "flows": False},
         }  # fmt: skip
-    of: Any = {"name": "vegas", "path_change": "reset"} if cc == RESET else cc
-    flow = {"cc": of, "profile": "ns3", "start_jitter": "1 ms"}
+    _, of, options = VARIANTS.get(cc, ("", cc, {}))
+    flow = {"cc": of, "profile": "ns3", "start_jitter": "1 ms"} | options
     record: dict[str, Any] = {"interval": "1 s", "flows": False}
     seconds = LOADED_S
     if path in PAIRS:
         seconds = SINGLE_S
         flow |= dict(zip(("from", "to"), PAIRS[path], strict=True))
+    elif path in (ONE_WAY, TWO_WAY):
+        record |= {"interval": "change", "probes": True}
+        ends = [OPPOSITE, OPPOSITE[::-1]][: 1 if path == ONE_WAY else 2]
+        flows = [flow | dict(zip(("from", "to"), pair, strict=True)) for pair in ends]
+        return made | {"duration": f"{seconds} s", "flow": flows, "record": record}
     elif path == USERS:
         seconds = USERS_S
         flow |= {"pairs": {"gravity": FLOWS}, "start_jitter": "1 s"}
@@ -260,6 +281,10 @@ def unused(scenario: Mapping[str, Any], result: bp.Result) -> pl.DataFrame:
     return there.group_by("t_s", "flow", maintain_order=True).agg(busiest.alias("unused"))
 
 
+def _most(of: pl.Series) -> float:
+    return float(of.cast(pl.Float64).to_numpy().max())
+
+
 def _mean(of: pl.Series) -> float:
     return float(of.cast(pl.Float64).to_numpy().mean())
 
@@ -311,6 +336,11 @@ def _flows(result: bp.Result) -> dict[str, float]:
     }
 
 
+def _estimate(result: bp.Result) -> float:
+    probes = result.probes.filter(pl.col("probe").cast(pl.String) == "bw_segments_per_s")
+    return _most(probes["value"]) * SEGMENT * 8e-6
+
+
 def _utilisations(result: bp.Result) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The utilisation of each direction of a laser that has carried a packet."""
     name = pl.col("name").cast(pl.String)
@@ -358,6 +388,17 @@ def _failed(scenario: Mapping[str, Any], result: bp.Result, seed: int) -> dict[s
 def _window(rows: Rows, path: str, cc: str) -> tuple[str, str]:
     """Goodput of a single flow, mean over the windows, and that of the paper's window."""
     return rows.cell("mbps", 1, path=path, cc=cc), f"{rows.values('mbps', path=path, cc=cc)[1]:.1f}"
+
+
+def _two_way(rows: Rows) -> str:
+    """TCP-STAR without and with data in the opposite direction."""
+    body = [
+        [named(cc), path, rows.cell("lost", 1, path=path, cc=cc), rows.cell("estimate", 0, path=path, cc=cc)]
+        + [rows.cell("mbps", 1, path=path, cc=cc)]
+        for cc, path in product(("star", DELIVERY), (ONE_WAY, TWO_WAY))
+    ]
+    heads = ["lost, %", "largest estimate, Mbit/s", "goodput, Mbit/s"]
+    return markdown(["<algorithm", "<traffic", *heads], body)
 
 
 def _lost(rows: Rows, cc: str, path: str) -> str:
