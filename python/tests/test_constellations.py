@@ -233,6 +233,46 @@ def test_a_failure_loses_packets_until_it_is_known() -> None:
     assert after < before
 
 
+def test_shells_of_kuiper_are_one_network() -> None:
+    kuiper = [f"kuiper-k{k}" for k in (1, 2, 3)]
+    result = bp.run(scenario(shell=kuiper, reach=None))
+    one = bp.run(scenario(shell=kuiper[0], reach=None))
+    rtt, alone = (dict(r.network_flows.select("flow", "base_rtt_s").iter_rows()) for r in (result, one))
+    # More satellites: no path is longer.
+    assert all(rtt[flow] <= alone[flow] + 1e-9 for flow in alone)
+    assert rtt != alone
+    used = {int(name.partition(">")[0]) for name in result.links["name"].cast(pl.String) if name[0].isdigit()}
+    assert max(used) >= 1156
+    assert result.scenario["network"]["shell"] == kuiper
+
+
+def test_pings_to_a_station_that_moves_take_its_distance(tmp_path: Path) -> None:
+    # 0.1 degrees a second east, 11.1 km: no ship, but what moves far in a minute.
+    track = ["t_s,lat,lon", *(f"{t_s},0,{10 + 0.1 * t_s}" for t_s in (-60, 0, 60, 200))]
+    (tmp_path / "fast.csv").write_text("\n".join(track) + "\n", encoding="utf-8")
+    fast = {"rate": "100 Gbit/s"}
+    moving = scenario(
+        stations=["Lagos", "Fast = fast.csv"], shell="starlink-s1", reach=None, isl=fast, gsl=fast
+    )
+    moving |= {
+        "duration": "60 s",
+        "flow": [{"from": "Lagos", "to": "Fast", "traffic": {"kind": "ping", "interval": "1 s"}}],
+        "record": {"transfers": True},
+    }
+    file = tmp_path / "moving.json"
+    file.write_text(json.dumps(moving), encoding="utf-8")
+    pings = bp.run(file).transfers.drop_nulls("completion_s")
+    assert pings.height > 50
+    for start_s, rtt_s in pings.select("start_s", "completion_s").rows()[::7]:
+        # A network whose station stands where the moving one is then.
+        there = bp.orbit.Point("there", 0.0, 10 + 0.1 * start_s)
+        epoch = f"2000-01-01T00:00:{start_s:06.3f}Z"
+        still = bp.orbit.network(["Lagos", there], shell="starlink-s1", duration="1 s", epoch=epoch)
+        one_way = still.paths.filter(pl.col("from") == 1584)["delay_s"][0]
+        # In 30 ms satellites and station move by less than a kilometre.
+        assert rtt_s == pytest.approx(2 * one_way, abs=1e-5)
+
+
 def test_populations_are_those_of_the_cities() -> None:
     known = networks.populations(networks.stations(["top-1000"]))
     assert known == sorted(known, reverse=True)
@@ -250,6 +290,7 @@ def test_populations_are_those_of_the_cities() -> None:
         ({"stations": ["Tokyo", "Tokyo"]}, "network: station 'Tokyo' is named twice; give each station once"),
         ({"failures": ["satelite 3"]}, "network: failure 'satelite 3': write"),
         ({"every": "15 s"}, "network: every goes with select"),
+        ({"shell": ["kuiper-k1", "kuiper-k1"]}, "network: satellites.shell: kuiper-k1 is named twice"),
         ({"tle": "no.tle"}, "network.tle: shell already gives the satellites"),
         ({"hypatia": "no-folder", "shell": None}, "tles.txt"),
         ({"isl": {"rate": "0 Mbit/s"}}, "network.isl.rate: a rate must be greater than zero"),

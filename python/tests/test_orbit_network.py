@@ -266,6 +266,92 @@ def test_rules_that_do_not_exist_are_named(rules: dict[str, Any], said: str) -> 
         _ways(_under(2, "a"), _under(4, "b"), **rules)
 
 
+def test_shells_are_numbered_one_after_the_other(cli: Callable[..., SimpleNamespace], tmp_path: Path) -> None:
+    # The second station is 22.5 degrees from the nearest of eight satellites, which serve up to 19.4 degrees
+    # away, and from the second of four, which serve up to 63.6 degrees. By hand: crates/orbit/tests/orbit.
+    eight, four = (
+        RING | {"per_plane": count, "min_elevation_deg": degrees, "lasers": True}
+        for count, degrees in ((8, 60), (4, 5))
+    )
+    ends = [_under(0, "a"), bp.orbit.Point("b", 0.0, 67.5 - 99.968)]
+    made = networks.network(ends, shell=[eight, four], duration="10 s")
+    assert made.satellites == list(range(12))
+    assert sorted(made.lasers)[-4:] == [(8, 9), (8, 11), (9, 10), (10, 11)]
+    (via,) = made.paths.filter(pl.col("from") == 12)["via"].to_list()
+    assert via == [8, 9]
+    assert networks.satellites_at(made, 0.0)["sat"].tolist() == made.satellites
+    assert networks.network(ends, shell=eight, duration="10 s").info["warnings"]
+    with pytest.raises(_core.ScenarioError, match="and just one"):
+        hypatia.write(made, tmp_path)
+    kuiper = [word for k in (1, 2, 3) for word in ("--shell", f"kuiper-k{k}")]
+    sums = json.loads(cli("orbit", "network", *CITIES, *kuiper, "--for", "2 s", "--json").stdout)
+    # 34 x 34 + 36 x 36 + 28 x 28 satellites, two lasers each.
+    assert (sums["satellites"], sums["lasers"]) == (3236, 6472)
+
+
+@pytest.mark.parametrize(
+    ("shells", "said"),
+    [
+        (["kuiper-k1", "kuiper-k1"], "satellites.shell: kuiper-k1 is named twice; give each shell once"),
+        (["kuiper-k1", "kuiper-k9"], 'no shell is called "kuiper-k9"; did you mean "kuiper-k'),
+    ],
+)
+def test_shells_that_cannot_be_are_named(shells: list[str], said: str) -> None:
+    with pytest.raises(_core.ScenarioError, match=said):
+        networks.network(CITIES, shell=shells)
+
+
+def test_elements_of_two_files_are_one_network(tmp_path: Path) -> None:
+    made = networks.network(CITIES, duration="2 s", **KUIPER)
+    assert made.tles is not None
+    lines = made.tles.splitlines()
+    files = [tmp_path / "one.tle", tmp_path / "two.tle"]
+    for file, part in zip(files, (lines[:300], lines[300:600]), strict=True):
+        file.write_text("\n".join(part) + "\n", encoding="utf-8")
+    both = networks.network(CITIES, tle=files, duration="2 s")
+    assert both.satellites == list(range(1, 201))
+    with pytest.raises(_core.ScenarioError, match="1 is in two files; give each satellite once"):
+        networks.network(CITIES, tle=[files[0], files[0]])
+
+
+def test_a_station_that_moves_passes_the_satellites(tmp_path: Path) -> None:
+    # It begins 20.5 degrees east of satellite 2 and goes west by 0.008 degrees/s. Satellite 1 is as near
+    # after 43 degrees at 0.01161 + 0.008 degrees/s, 2,193 s.
+    begin = 45 * 2 - 79.468
+    rows = [f"{t_s},0,{begin - 0.008 * t_s}" for t_s in (0, 2000, 4000)]
+    (tmp_path / "ship.csv").write_text("\n".join(["t_s,lat,lon", *rows]) + "\n", encoding="utf-8")
+    far = bp.orbit.Point("b", 0.0, 45 * 6 - 79.468)
+    options: dict[str, Any] = {"duration": "3000 s", "step": "60 s", "min_elevation": 5.0}
+    made = networks.network(
+        [f"Liner = {tmp_path / 'ship.csv'}", far], shell=RING, lasers=NEIGHBOURS, select="highest-elevation",
+        **options,
+    )  # fmt: skip
+    assert [station.name for station in made.stations] == ["Liner", "b"]
+    first = made.tables.filter((pl.col("node") == 8) & (pl.col("destination") == 9))
+    assert first.select("t_s", "next").rows() == [(0.0, 2), (2220.0, 1)]
+    there = made.stations[0].at(1500.0)
+    assert (there.lat_deg, there.lon_deg) == pytest.approx((0, begin - 12))
+    networks.write(made, tmp_path / "net")
+    assert networks.read(tmp_path / "net").stations == made.stations
+    assert pl.read_csv(tmp_path / "net/nodes.csv")["lon_deg"][8] == pytest.approx(begin)
+
+
+def test_stations_have_names_of_their_own(tmp_path: Path) -> None:
+    voyage = "Frankfurt to New York at 900 km/h, 11 km"
+    (tmp_path / "t.csv").write_text("t_s,lat,lon\n0,1,2\n", encoding="utf-8")
+    found = networks.stations(["Jet = " + voyage, voyage, "Home=48.1,11.6", str(tmp_path / "t.csv")], 100.0)
+    assert [station.name for station in found] == ["Jet", voyage, "Home", "t.csv"]
+    # 100 s at 250 m/s on a sphere of 6,371.0088 km are 0.2248 degrees.
+    start, end = found[0].at(0.0), found[0].at(100.0)
+    assert (start.alt_m, end.alt_m) == (11_000, 11_000)
+    north, east = end.lat_deg - start.lat_deg, end.lon_deg - start.lon_deg
+    assert np.hypot(north, east * np.cos(np.radians((start.lat_deg + end.lat_deg) / 2))) == pytest.approx(
+        0.22483, abs=2e-5
+    )
+    with pytest.raises(_core.ScenarioError, match='write "NAME = PLACE"'):
+        networks.stations(["= Tokyo"])
+
+
 def test_the_command_takes_the_rules(cli: Callable[..., SimpleNamespace]) -> None:
     options = ["--shell", "hypatia-kuiper-k1", "--for", "3 s", "--reach", "length", "--json"]
     rules = ["--route", "hops", "--select", "highest-elevation", "--every", "lost", "--relays"]

@@ -85,10 +85,10 @@ impl Ground {
         &self.name
     }
 
-    /// The vertical and the height in km at an instant: along great circles at constant speed; held before
-    /// the first stop and after the last.
-    fn at(&self, t_ns: i64) -> (Vector, f64) {
-        let next = self.stops.partition_point(|s| s.t_ns <= t_ns);
+    /// The vertical and the height in km at an instant, on the leg that it is on at another one: along great circles
+    /// at constant speed; held before the first stop and after the last.
+    fn on_leg(&self, leg_ns: i64, t_ns: i64) -> (Vector, f64) {
+        let next = self.stops.partition_point(|s| s.t_ns <= leg_ns);
         let (Some(from), Some(to)) = (next.checked_sub(1).map(|i| self.stops[i]), self.stops.get(next))
         else {
             let held = self.stops[next.saturating_sub(1)];
@@ -108,8 +108,14 @@ impl Ground {
 
     /// Its place in km and the vertical there, Earth-fixed.
     pub fn place(&self, t_ns: i64) -> (Vector, Vector) {
-        let (up, alt_km) = self.at(t_ns);
+        let (up, alt_km) = self.on_leg(t_ns, t_ns);
         (on_vertical(&up, alt_km), up)
+    }
+
+    /// Its place in km where it goes on before the start of a run, and from `end_ns` on, as it does then.
+    pub(crate) fn going_on(&self, t_ns: i64, end_ns: i64) -> Vector {
+        let (up, alt_km) = self.on_leg(t_ns.clamp(0, end_ns - 1), t_ns);
+        on_vertical(&up, alt_km)
     }
 
     /// Latitude and longitude in degrees, height in m.

@@ -47,47 +47,54 @@ pub struct Observer {
     pub up: Vector,
 }
 
-/// A ground point, its rule, and what it need not look at for a while.
+/// A ground point, its rules, and what it need not look at for a while.
 #[derive(Clone, Debug)]
 pub struct Horizon {
     ground: Ground,
-    reach: Reach,
-    /// Sine of the least elevation; -1 where a length decides.
-    least_sin: f64,
-    /// Distance beyond which nothing is in reach, km, and the fastest approach, km/s; of each satellite.
-    bounds: Vec<(f64, f64)>,
+    /// Of each satellite.
+    bounds: Vec<Bound>,
     /// The instant from which on each is to be looked at again.
     wake: Vec<i64>,
     /// For each, an instant until which it is known to stay in reach.
     stays: Vec<i64>,
 }
 
+/// When a satellite is in reach, and from where it never is.
+#[derive(Clone, Copy, Debug)]
+struct Bound {
+    /// Sine of the least elevation; below -1 where a length decides.
+    least_sin: f64,
+    /// Greatest length, km; infinite where an elevation decides.
+    longest_km: f64,
+    /// Distance beyond which it is not in reach, km.
+    farthest_km: f64,
+    /// Its fastest approach, km/s.
+    approach_km_s: f64,
+}
+
 impl Horizon {
-    /// The horizon of a point among these satellites.
-    pub fn new(ground: Ground, reach: Reach, ephemeris: &Ephemeris) -> Self {
+    /// The horizon of a point among these satellites. `reach`: the rule for each, by index.
+    pub fn new(ground: Ground, reach: impl Fn(usize) -> Reach, ephemeris: &Ephemeris) -> Self {
         let speed = 6_430.0 * TURN_RAD_PER_S + ground.top_speed();
-        let bounds = ephemeris.satellites().iter().map(|s| {
+        let bounds = ephemeris.satellites().iter().enumerate().map(|(index, s)| {
             // Osculating orbits differ from the mean one by some ten kilometres (J2);
             // deep-space ones by more.
             let apogee = 1.01 * s.apogee_km + 30.0;
-            let farthest = match reach {
+            let (least_sin, longest_km, farthest_km) = match reach(index) {
                 Reach::Elevation(degrees) => {
                     // The vertical of the ellipsoid is up to 0.2 degrees from that of a sphere; the pole is
                     // the nearest to the centre.
                     let (sin, cos) = libm::sincos((degrees - 0.2) * (PI / 180.0));
                     let radius = 6_356.0;
-                    libm::sqrt(apogee * apogee - radius * radius * cos * cos) - radius * sin
+                    let farthest = libm::sqrt(apogee * apogee - radius * radius * cos * cos) - radius * sin;
+                    (libm::sin(degrees * (PI / 180.0)), f64::INFINITY, farthest)
                 }
-                Reach::Length(km) => km,
+                Reach::Length(km) => (f64::NEG_INFINITY, km, km),
             };
-            (farthest, 1.02 * s.perigee_speed + speed)
+            Bound { least_sin, longest_km, farthest_km, approach_km_s: 1.02 * s.perigee_speed + speed }
         });
         let (bounds, count) = (bounds.collect(), ephemeris.satellites().len());
-        let least_sin = match reach {
-            Reach::Elevation(degrees) => libm::sin(degrees * (PI / 180.0)),
-            Reach::Length(_) => -1.0,
-        };
-        Self { ground, reach, least_sin, bounds, wake: vec![i64::MIN; count], stays: vec![i64::MIN; count] }
+        Self { ground, bounds, wake: vec![i64::MIN; count], stays: vec![i64::MIN; count] }
     }
 
     /// The point.
@@ -106,12 +113,9 @@ impl Horizon {
         let ray = minus(position, &observer.place);
         let range_km = libm::sqrt(dot(&ray, &ray));
         let sin_elevation = dot(&ray, &observer.up) / range_km;
-        let look = Look { index, range_km, sin_elevation };
-        match self.reach {
-            Reach::Elevation(_) => sin_elevation >= self.least_sin,
-            Reach::Length(km) => range_km <= km,
-        }
-        .then_some(look)
+        let bound = &self.bounds[index];
+        let in_reach = sin_elevation >= bound.least_sin && range_km <= bound.longest_km;
+        in_reach.then_some(Look { index, range_km, sin_elevation })
     }
 
     /// One satellite, if it is in reach.
@@ -145,7 +149,7 @@ impl Horizon {
             if self.wake[index] > t_ns {
                 continue;
             }
-            let (farthest, approach) = self.bounds[index];
+            let Bound { farthest_km: farthest, approach_km_s: approach, .. } = self.bounds[index];
             let mut position = ephemeris.glance(index, t_ns)?;
             let ray = minus(&position, &observer.place);
             let square = dot(&ray, &ray);

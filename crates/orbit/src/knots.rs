@@ -18,7 +18,8 @@ const MOST_PLACES: f64 = (1 << 26) as f64;
 /// through the three knots before an instant and the three after it (Lagrange; Press et al., Numerical
 /// Recipes, 3.2) gives the place of a satellite within a centimetre of SGP4's, turned at that instant. Measured
 /// over a day: 0.3 mm for the first shells of Starlink and Kuiper, and 2.9 mm for an orbit of Molniya. A station
-/// that stands is exact. The path of one that moves is rounded within three knots of a waypoint.
+/// that stands is exact. One that moves goes on before the start and after the end as it does there. Its path is
+/// rounded within three knots of a waypoint at which it turns or changes its speed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Knots {
     /// Between two knots, ns.
@@ -60,7 +61,7 @@ impl Knots {
             for satellite in satellites {
                 xyz_km.push(turn.to_earth(&satellite.position(t_ns)?));
             }
-            xyz_km.extend(stations.iter().map(|station| station.ground().place(t_ns).0));
+            xyz_km.extend(stations.iter().map(|of| of.ground().going_on(t_ns, sky.duration_ns)));
         }
         Ok(Self { spacing_ns, first_ns: first * spacing_ns, nodes, xyz_km })
     }

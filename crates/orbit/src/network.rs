@@ -19,7 +19,7 @@ use crate::ground::Point;
 use crate::horizon::{Horizon, Look};
 use crate::knots::Knots;
 use crate::lasers::is_clear;
-use crate::request::{Choose, Rule, Satellites, When, check_sky, check_steps, nanoseconds, read};
+use crate::request::{Choose, Rule, Satellites, When, check_sky, check_steps, nanoseconds, read, sources};
 use crate::serving::{Serving, Turns, best};
 use crate::setting::Sky;
 use crate::shell::Shell;
@@ -30,9 +30,10 @@ use crate::trees::{Grid, Links, Scratch, Tree};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkRequest {
-    /// Where the satellites come from.
-    pub satellites: Satellites,
-    /// Pairs of satellites with a laser between them, by index. By default the +grid of the shell.
+    /// Where the satellites come from: one source, or a list.
+    #[serde(deserialize_with = "sources")]
+    pub satellites: Vec<Satellites>,
+    /// Pairs of satellites with a laser between them, by index. By default the +grid of each shell.
     pub lasers: Option<Vec<(u32, u32)>>,
     /// The stations: sources and destinations.
     pub stations: Vec<Point>,
@@ -150,13 +151,13 @@ pub struct Network {
     pub failed: Vec<Failed>,
     /// Where all nodes are over time, if the request asks for it.
     pub knots: Option<Knots>,
-    /// The shell as TLEs, if the satellites are one.
+    /// The shell as TLEs, if the satellites are just one.
     pub tles: Option<String>,
     /// The instant of the start, UTC.
     pub epoch: String,
-    /// The shell's name, if it has one.
-    pub shell: Option<&'static str>,
-    /// Least elevation where a station says nothing else, degrees.
+    /// The names of the shells, if all satellites are of shells that have one.
+    pub shell: Option<String>,
+    /// Least elevation where a station says nothing else, degrees; of several shells the least one.
     pub min_elevation_deg: f64,
     /// What must be looked at before the numbers are trusted.
     pub warnings: Vec<String>,
@@ -207,9 +208,10 @@ pub fn network(request: &NetworkRequest, go_on: &mut dyn FnMut(f64) -> bool) -> 
         merged.add(part, step_ns, count as u32);
     }
     let Job { sky, failures, .. } = job;
-    let tles = |shell: &Shell| shell.tles(sky.shell_name.unwrap_or("satellite"), sky.start);
+    let shell = sky.shell_names();
+    let tles = |of: &Shell| of.tles(shell.as_deref().unwrap_or("satellite"), sky.start);
     Ok(Network {
-        tles: sky.shell.as_ref().map(tles).transpose()?,
+        tles: sky.shell().map(tles).transpose()?,
         tables: merged.tables,
         paths: merged.paths,
         failed: failures.failed,
@@ -217,7 +219,7 @@ pub fn network(request: &NetworkRequest, go_on: &mut dyn FnMut(f64) -> bool) -> 
         satellites: sky.ephemeris.satellites().iter().map(|s| s.id).collect(),
         lasers: pairs,
         epoch: format!("{:?}Z", sky.start),
-        shell: sky.shell_name,
+        shell,
         min_elevation_deg: sky.elevation(None, request.min_elevation_deg),
         warnings: sky.warnings,
     })
@@ -228,9 +230,7 @@ fn horizons(request: &NetworkRequest, sky: &Sky) -> Result<Vec<Horizon>, OrbitEr
     let keyed = request.stations.iter().enumerate();
     let of = |(i, station): (usize, &Point)| {
         let key = format!("stations[{i}]");
-        let elevation = sky.elevation(Some(station), request.min_elevation_deg);
-        within(&format!("{key}.min_elevation_deg"), elevation, 0.0, 90.0)?;
-        sky.horizon(station, &key, elevation, rule)
+        sky.horizon(station, &key, request.min_elevation_deg, rule)
     };
     keyed.map(of).collect()
 }
@@ -398,7 +398,10 @@ mod tests {
             ..Point::default()
         };
         NetworkRequest {
-            satellites: Satellites { shell: Some("hypatia-kuiper-k1".to_owned()), ..Satellites::default() },
+            satellites: vec![Satellites {
+                shell: Some("hypatia-kuiper-k1".to_owned()),
+                ..Satellites::default()
+            }],
             lasers: None,
             stations: vec![
                 station("Tokyo", 35.6895, 139.69171),

@@ -62,8 +62,8 @@ pub struct Timetable {
     pub mode: Mode,
     /// Least elevation at `a`, degrees.
     pub min_elevation_deg: f64,
-    /// The shell's name, if it has one.
-    pub shell: Option<&'static str>,
+    /// The names of the shells, if all satellites are of shells that have one.
+    pub shell: Option<String>,
     /// What must be looked at before the numbers are trusted.
     pub warnings: Vec<String>,
 }
@@ -320,6 +320,7 @@ impl<'a> Walk<'a> {
     fn finish(self) -> Timetable {
         let Self { setting, columns, routes, .. } = self;
         let satellites = setting.sky.ephemeris.satellites();
+        let shell = setting.sky.shell_names();
         let mut warnings = setting.sky.warnings;
         if !columns.reachable.iter().any(|r| *r) {
             warnings.push(why_unreachable(&columns, setting.mode, setting.a.ground().name()));
@@ -335,7 +336,7 @@ impl<'a> Walk<'a> {
             satellites: satellites.len(),
             mode: setting.mode,
             min_elevation_deg: setting.min_elevation_deg,
-            shell: setting.sky.shell_name,
+            shell,
             warnings,
         }
     }

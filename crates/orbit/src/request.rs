@@ -1,6 +1,10 @@
 //! What is asked for, as it comes in: keys, defaults, checks.
 
-use serde::Deserialize;
+use std::collections::BTreeSet;
+
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use sgp4::chrono::{Datelike, NaiveDate, NaiveDateTime};
 
 use crate::earth::YEARS;
@@ -15,8 +19,9 @@ use crate::shells;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Where the satellites come from.
-    pub satellites: Satellites,
+    /// Where the satellites come from: one source, or a list.
+    #[serde(deserialize_with = "sources")]
+    pub satellites: Vec<Satellites>,
     /// The first point.
     pub a: Point,
     /// The other one. `None` only with gateways: the path then ends at the gateway.
@@ -77,6 +82,29 @@ pub struct Satellites {
     pub format: Option<Notation>,
     /// What messages call the text.
     pub file: Option<String>,
+}
+
+/// Reads one source of satellites, or a list of them.
+pub(crate) fn sources<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Satellites>, D::Error> {
+    struct OneOrMany;
+
+    impl<'de> Visitor<'de> for OneOrMany {
+        type Value = Vec<Satellites>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("one of shell, walker, tle, omm, or a list of these")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+            Satellites::deserialize(MapAccessDeserializer::new(map)).map(|one| vec![one])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(list))
+        }
+    }
+
+    deserializer.deserialize_any(OneOrMany)
 }
 
 /// How the path goes between satellites.
@@ -248,7 +276,7 @@ pub(crate) fn nanoseconds(seconds: f64) -> i64 {
     libm::round(seconds * 1e9) as i64
 }
 
-/// The satellites that `satellites` names.
+/// The satellites of one source.
 #[derive(Debug)]
 pub(crate) struct Fleet {
     pub(crate) satellites: Vec<Satellite>,
@@ -260,8 +288,28 @@ pub(crate) struct Fleet {
 }
 
 impl Satellites {
-    /// Reads or makes the satellites.
-    pub(crate) fn fleet(&self) -> Result<Fleet, OrbitError> {
+    /// Reads or makes the satellites of these sources.
+    pub(crate) fn fleets(sources: &[Self]) -> Result<Vec<Fleet>, OrbitError> {
+        let mut fleets: Vec<Fleet> = Vec::with_capacity(sources.len());
+        for source in sources {
+            let fleet = source.fleet()?;
+            if let Some(name) = fleet.name.filter(|_| fleets.iter().any(|known| known.name == fleet.name)) {
+                return wrong(format!("satellites.shell: {name} is named twice; give each shell once"));
+            }
+            let numbers = |of: &Fleet| of.satellites.iter().map(|one| one.id).collect::<BTreeSet<_>>();
+            let measured = fleets.iter().filter(|known| known.shell.is_none() && fleet.shell.is_none());
+            if let Some(twice) = measured.flat_map(|known| &numbers(known) & &numbers(&fleet)).next() {
+                return wrong(format!("satellites: {twice} is in two files; give each satellite once"));
+            }
+            fleets.push(fleet);
+        }
+        if fleets.is_empty() {
+            return wrong("satellites: the list is empty; name a shell or a file");
+        }
+        Ok(fleets)
+    }
+
+    fn fleet(&self) -> Result<Fleet, OrbitError> {
         let given = [self.shell.is_some(), self.walker.is_some(), self.tle.is_some(), self.omm.is_some()];
         if given.iter().filter(|g| **g).count() != 1 {
             return wrong("satellites: give one of shell, walker, tle, omm");

@@ -4,11 +4,11 @@ use sgp4::chrono::NaiveDateTime;
 
 use crate::earth::Turn;
 use crate::ephemeris::Ephemeris;
-use crate::error::{OrbitError, wrong};
+use crate::error::{OrbitError, within, wrong};
 use crate::ground::{Ground, Point, great_circle_km};
 use crate::horizon::{Horizon, Reach};
 use crate::lasers::Lasers;
-use crate::request::{Mode, Request, Rule, Satellites, nanoseconds, read_epoch};
+use crate::request::{Fleet, Mode, Request, Rule, Satellites, nanoseconds, read_epoch};
 use crate::satellites::{OLDEST_DAYS, usable};
 use crate::shell::{Shell, default_elevation};
 
@@ -21,39 +21,67 @@ pub(crate) struct Sky {
     pub(crate) ephemeris: Ephemeris,
     /// Satellites with a laser between them, by index.
     pub(crate) pairs: Vec<(u32, u32)>,
-    pub(crate) shell: Option<Shell>,
-    pub(crate) shell_name: Option<&'static str>,
+    /// The sources of the satellites, which are numbered one source after the other.
+    groups: Vec<Group>,
     pub(crate) warnings: Vec<String>,
+}
+
+/// The satellites of one source.
+#[derive(Debug)]
+struct Group {
+    /// The index behind that of its last satellite.
+    end: usize,
+    shell: Option<Shell>,
+    name: Option<&'static str>,
 }
 
 impl Sky {
     /// Reads the elements, for a run from `epoch` on; by default from the instant of the elements.
     pub(crate) fn new(
-        satellites: &Satellites,
+        satellites: &[Satellites],
         epoch: Option<&str>,
         (duration_s, ut1_minus_utc_s): (f64, f64),
     ) -> Result<Self, OrbitError> {
-        let fleet = satellites.fleet()?;
-        let start = epoch.map_or(Ok(fleet.epoch), |text| read_epoch(text, "epoch"))?;
+        let fleets = Satellites::fleets(satellites)?;
+        let newest = fleets.iter().map(|fleet| fleet.epoch).max().unwrap_or_default();
+        let start = epoch.map_or(Ok(newest), |text| read_epoch(text, "epoch"))?;
         let duration_ns = nanoseconds(duration_s);
-        let mut warnings = Vec::new();
-        // The elements of a shell are made, not measured: they do not age.
-        let oldest = if fleet.shell.is_some() { f64::INFINITY } else { OLDEST_DAYS };
-        let satellites = usable(fleet.satellites, start, duration_ns, oldest, &mut warnings)?;
-        let pairs = fleet.shell.as_ref().map(|s| s.plus_grid()).unwrap_or_default();
-        if fleet.shell.as_ref().is_some_and(|s| s.size() != satellites.len()) {
-            return wrong(warnings.pop().unwrap_or_default()); // numbers of the grid would be wrong
+        let (mut all, mut pairs, mut groups, mut warnings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for Fleet { satellites, shell, name, .. } in fleets {
+            // The elements of a shell are made, not measured: they do not age.
+            let oldest = if shell.is_some() { f64::INFINITY } else { OLDEST_DAYS };
+            let mut usable = usable(satellites, start, duration_ns, oldest, &mut warnings)?;
+            let first = all.len();
+            if let Some(shell) = &shell {
+                if shell.size() != usable.len() {
+                    return wrong(warnings.pop().unwrap_or_default()); // numbers of the grid would be wrong
+                }
+                usable.iter_mut().for_each(|satellite| satellite.id += first as i64);
+                pairs.extend(shell.plus_grid().iter().map(|(a, b)| (a + first as u32, b + first as u32)));
+            }
+            all.append(&mut usable);
+            groups.push(Group { end: all.len(), shell, name });
         }
         Ok(Self {
             start,
             ut1_ns: nanoseconds(ut1_minus_utc_s),
             duration_ns,
-            ephemeris: Ephemeris::new(satellites),
+            ephemeris: Ephemeris::new(all),
             pairs,
-            shell: fleet.shell,
-            shell_name: fleet.name,
+            groups,
             warnings,
         })
+    }
+
+    /// The shell, if there is just one source of satellites and that is a shell.
+    pub(crate) fn shell(&self) -> Option<&Shell> {
+        self.groups.first().filter(|_| self.groups.len() == 1).and_then(|group| group.shell.as_ref())
+    }
+
+    /// The names of all sources, if they are shells with a name.
+    pub(crate) fn shell_names(&self) -> Option<String> {
+        let names: Option<Vec<&str>> = self.groups.iter().map(|group| group.name).collect();
+        names.map(|names| names.join(", "))
     }
 
     /// The orientation of the Earth at an instant.
@@ -61,36 +89,34 @@ impl Sky {
         Turn::at(self.start, t_ns + self.ut1_ns)
     }
 
-    /// Least elevation of a point, degrees: its own, or else `general`, or else the shell's.
+    /// Least elevation of a point, degrees: its own, or else `general`, or else the least one of any shell.
     pub(crate) fn elevation(&self, point: Option<&Point>, general: Option<f64>) -> f64 {
-        let own = point.and_then(|p| p.min_elevation_deg).or(general);
-        own.unwrap_or_else(|| self.shell.as_ref().map_or_else(default_elevation, |s| s.min_elevation_deg))
+        let of = |group: &Group| group.elevation(point, general);
+        self.groups.iter().map(of).fold(f64::INFINITY, f64::min)
     }
 
-    /// The horizon of a point; `key` is its place in the request. `greatest_length_km` goes with the rule
-    /// `length`.
+    /// The horizon of a point; `key` is its place in the request. `general`: the least elevation of points that
+    /// have none, degrees. `greatest_length_km` goes with the rule `length`.
     pub(crate) fn horizon(
         &self,
         point: &Point,
         key: &str,
-        elevation: f64,
+        general: Option<f64>,
         (rule, greatest_length_km): (Rule, Option<f64>),
     ) -> Result<Horizon, OrbitError> {
         let ground = Ground::new(point, key)?;
-        let reach = match rule {
-            Rule::Elevation => Reach::Elevation(elevation),
-            Rule::Length => {
-                let shell = self.shell.as_ref();
-                let by_shell = shell.and_then(|s| s.greatest_length_km);
-                let by_angle = shell
-                    .filter(|_| elevation > 0.0)
-                    .map(|s| s.altitude() / libm::sin(elevation * (std::f64::consts::PI / 180.0)));
-                let length = greatest_length_km.or(by_shell).or(by_angle);
-                Reach::Length(
-                    length.map_or_else(|| wrong("reach is \"length\": give greatest_length_km"), Ok)?,
-                )
-            }
-        };
+        let mut reaches = Vec::with_capacity(self.groups.len());
+        for group in &self.groups {
+            let elevation = group.elevation(Some(point), general);
+            within(&format!("{key}.min_elevation_deg"), elevation, 0.0, 90.0)?;
+            let length_km = greatest_length_km.or_else(|| group.greatest_length_km(elevation));
+            reaches.push(match (rule, length_km) {
+                (Rule::Elevation, _) => Reach::Elevation(elevation),
+                (Rule::Length, Some(km)) => Reach::Length(km),
+                (Rule::Length, None) => return wrong("reach is \"length\": give greatest_length_km"),
+            });
+        }
+        let reach = |index| reaches[self.groups.partition_point(|group| group.end <= index)];
         Ok(Horizon::new(ground, reach, &self.ephemeris))
     }
 
@@ -100,6 +126,22 @@ impl Sky {
         let turn_at = |t: i64| self.turn(t);
         let until = horizon.stays_until(index, &self.ephemeris, t_ns, t_ns + LONGEST_NS, &turn_at)?;
         Ok(until as f64)
+    }
+}
+
+impl Group {
+    /// Least elevation of a point, degrees: its own, or else `general`, or else the shell's.
+    fn elevation(&self, point: Option<&Point>, general: Option<f64>) -> f64 {
+        let own = point.and_then(|p| p.min_elevation_deg).or(general);
+        own.unwrap_or_else(|| self.shell.as_ref().map_or_else(default_elevation, |s| s.min_elevation_deg))
+    }
+
+    /// The greatest length of a link to the ground by Hypatia's rule, km; `None` without a shell.
+    fn greatest_length_km(&self, elevation: f64) -> Option<f64> {
+        let shell = self.shell.as_ref()?;
+        let by_angle = (elevation > 0.0)
+            .then(|| shell.altitude() / libm::sin(elevation * (std::f64::consts::PI / 180.0)));
+        shell.greatest_length_km.or(by_angle)
     }
 }
 
@@ -124,9 +166,7 @@ impl Setting {
         let sky = Sky::new(&request.satellites, request.epoch.as_deref(), times)?;
         let mode = mode(request, !sky.pairs.is_empty())?;
         let rule = (request.reach, request.greatest_length_km);
-        let horizon = |point: &Point, key: &str| {
-            sky.horizon(point, key, sky.elevation(Some(point), request.min_elevation_deg), rule)
-        };
+        let horizon = |point: &Point, key: &str| sky.horizon(point, key, request.min_elevation_deg, rule);
         let a = horizon(&request.a, "a")?;
         let beyond = request.b.as_ref().map(|b| Ground::new(b, "b")).transpose()?;
         let ends = match (&request.b, request.gateways.as_slice()) {

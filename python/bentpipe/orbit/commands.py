@@ -31,6 +31,18 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Paths through satellites: shells, TLEs, handovers, networks.", no_args_is_help=True)
 
 
+Shells = Annotated[
+    list[str] | None,
+    option(
+        "NAME", "See bentpipe orbit shells; by default starlink-s1. Repeatable.", completes=completion.shells
+    ),
+]
+Elements = Annotated[
+    list[Path] | None,
+    option("FILE", "Satellites from TLEs, or OMMs (CSV, JSON, KVN, XML). Repeatable.", exists=True),
+]
+
+
 class Places(NumbersCommand):
     """A verb whose arguments may be coordinates."""
 
@@ -64,13 +76,8 @@ def path_verb(
         str | None,
         argument("PLACE", "The other end; may be left out with --gateway.", completes=completion.places),
     ] = None,
-    shell: Annotated[
-        str | None,
-        option("NAME", "See bentpipe orbit shells; by default starlink-s1.", completes=completion.shells),
-    ] = None,
-    tle: Annotated[
-        Path | None, option("FILE", "Satellites from TLEs, or OMMs (CSV, JSON, KVN, XML).", exists=True)
-    ] = None,
+    shell: Shells = None,
+    tle: Elements = None,
     for_: Annotated[str, option("TIME", "How long.", "--for")] = "200 s",
     step: Annotated[str, option("TIME", "From row to row.")] = "1 s",
     epoch: Annotated[
@@ -161,13 +168,8 @@ def network_verb(
             completes=completion.places,
         ),
     ] = None,
-    shell: Annotated[
-        str | None,
-        option("NAME", "See bentpipe orbit shells; by default starlink-s1.", completes=completion.shells),
-    ] = None,
-    tle: Annotated[
-        Path | None, option("FILE", "Satellites from TLEs, or OMMs (CSV, JSON, KVN, XML).", exists=True)
-    ] = None,
+    shell: Shells = None,
+    tle: Elements = None,
     from_: Annotated[
         Path | None,
         option(
@@ -251,8 +253,8 @@ def network_verb(
     duration, step = for_ or usual[0], step or usual[1]
     if hypatia is not None:
         folders.check_times(units.seconds(duration, "--for"), units.seconds(step, "--step"))
-        if known is not None or tle is not None:
-            raise _core.ScenarioError("--hypatia goes with a shell: its first line has planes and slots")
+        if known is not None or tle or len(shell or []) > 1:
+            raise _core.ScenarioError("--hypatia goes with one shell: its first line has planes and slots")
     for folder in filter(None, (out, hypatia)):
         make_folder(folder)
     common: dict[str, Any] = {

@@ -109,6 +109,7 @@ def network(made: Network, load: pl.DataFrame | None = None, at_s: float = 0.0) 
             f"the instant is {at_s:g} s; the network lasts from 0 s to {made.info['duration_s']:g} s"
         )
     busy = _busy(made, load, at_s)
+    ends = [station.at(at_s) for station in made.stations]
     there = satellites_at(made, at_s)
     places = np.column_stack([there["lon"], there["lat"]])
     lines = [_split(great_circle(tuple(places[a]), tuple(places[b]), 16)) for a, b in made.lasers]
@@ -139,7 +140,7 @@ def network(made: Network, load: pl.DataFrame | None = None, at_s: float = 0.0) 
             label="satellite",
         )  # fmt: skip
         axes.plot(
-            *np.array([((point.lon_deg + 180) % 360 - 180, point.lat_deg) for point in made.stations]).T, "s",
+            *np.array([((point.lon_deg + 180) % 360 - 180, point.lat_deg) for point in ends]).T, "s",
             color=_WAY, markersize=2.4 * now.type, markeredgecolor="white", markeredgewidth=0.3, zorder=6,
             label="station",
         )  # fmt: skip

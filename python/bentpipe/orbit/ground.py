@@ -8,6 +8,7 @@ position is the town's, to a tenth of a degree, which changes a delay by less th
 
 from __future__ import annotations
 
+import bisect
 import math
 import re
 import unicodedata
@@ -64,6 +65,10 @@ class Point:
     lat_deg: float
     lon_deg: float
     alt_m: float = 0.0
+
+    def at(self, t_s: float) -> Point:  # noqa: ARG002
+        """The point: it stands."""
+        return self
 
     def request(self) -> dict[str, object]:
         """The point as the compiled module takes it."""
@@ -175,6 +180,17 @@ class Track:
     name: str
     rows: tuple[tuple[float, float, float, float], ...]
 
+    def at(self, t_s: float) -> Point:
+        """Where it is at an instant: between two rows on the great circle."""
+        behind = bisect.bisect_right(self.rows, t_s, key=lambda row: row[0])
+        if behind in (0, len(self.rows)):
+            return Point(self.name, *self.rows[max(behind - 1, 0)][1:])
+        (begin_s, *begin), (end_s, *end) = self.rows[behind - 1 : behind + 1]
+        share = (t_s - begin_s) / (end_s - begin_s)
+        a, b = _unit(Point("", *begin)), _unit(Point("", *end))
+        alt_m = begin[2] + share * (end[2] - begin[2])
+        return Point(self.name, *_between(a, b, _angle(a, b), share), alt_m)
+
     def request(self) -> dict[str, object]:
         """The track as the compiled module takes it."""
         return {"name": self.name, "waypoints": [list(row) for row in self.rows]}
@@ -238,7 +254,7 @@ def voyage(
     name = name or f"{begin.name} to {end.name}"
     checked(Point(name, begin.lat_deg, begin.lon_deg, alt_m), "altitude of")
     a, b = _unit(begin), _unit(end)
-    angle = math.atan2(math.hypot(*_cross(a, b)), sum(x * y for x, y in zip(a, b, strict=True)))
+    angle = _angle(a, b)
     if math.pi - angle < 1e-6:
         raise _core.ScenarioError(
             f"{name}: the two ends are opposite to each other, and every way is shortest; "
@@ -275,6 +291,15 @@ def read(path: Path) -> Track:
     if not rows:
         raise _core.ScenarioError(f"{path}: no positions; a line is t_s,lat,lon or t_s,lat,lon,alt")
     return Track(path.name, tuple(rows))
+
+
+def is_track(path: Path) -> bool:
+    """Whether a CSV file has positions over time, for `read`, and no points.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return "t_s" in next(iter(lines(path)), "").strip().split(",")
 
 
 def read_points(path: Path) -> list[Point]:
@@ -347,6 +372,10 @@ def _speed(text: str, what: str) -> float:
 def _unit(point: Point) -> tuple[float, float, float]:
     lat, lon = math.radians(point.lat_deg), math.radians(point.lon_deg)
     return math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)
+
+
+def _angle(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:
+    return math.atan2(math.hypot(*_cross(a, b)), sum(x * y for x, y in zip(a, b, strict=True)))
 
 
 def _cross(a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple[float, float, float]:

@@ -22,7 +22,7 @@ from bentpipe.io.files import make_folder, replace_text
 from bentpipe.io.foreign import lines
 from bentpipe.orbit.ground import Point, checked
 from bentpipe.orbit.networks import Network, network
-from bentpipe.orbit.paths import EARTH_KM, altitude_km, greatest_length_km, shell_of
+from bentpipe.orbit.paths import EARTH_KM, altitude_km, greatest_length_km, shells_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -217,9 +217,15 @@ def write(made: Network, folder: Path) -> None:
         ScenarioError: its satellites are no shell, or the times are not whole milliseconds and seconds.
         OSError: it cannot be written.
     """
-    shell = shell_of(made.request["satellites"])
-    if made.tles is None or shell is None:
-        raise _core.ScenarioError("a folder of Hypatia needs a shell: its first line has planes and slots")
+    shells = shells_of(made.request["satellites"])
+    if made.tles is None or shells is None:
+        raise _core.ScenarioError(
+            "a folder of Hypatia needs a shell, and just one: its first line has planes and slots"
+        )
+    (shell,) = shells
+    points = [point for point in made.stations if isinstance(point, Point)]
+    if len(points) < len(made.stations):
+        raise _core.ScenarioError("stations of Hypatia stand; leave out those that move")
     duration_ns, step_ns = check_times(made.info["duration_s"], made.info["step_s"])
     state = folder / f"{_STATE}{step_ns // _MS}ms_for_{duration_ns // (1000 * _MS)}s"
     make_folder(state)
@@ -228,7 +234,7 @@ def write(made: Network, folder: Path) -> None:
     planes = int(shell["planes"])
     replace_text(folder / "tles.txt", f"{planes} {count // planes}\n{made.tles}")
     replace_text(folder / "isls.txt", _text(f"{a} {b}" for a, b in made.lasers))
-    replace_text(folder / "ground_stations.txt", _text(starmap(_station, enumerate(made.stations))))
+    replace_text(folder / "ground_stations.txt", _text(starmap(_station, enumerate(points))))
     replace_text(folder / "gsl_interfaces_info.txt", _text(f"{node},1,1.000000" for node in nodes))
     length_m = greatest_length_km(shell, made.info["min_elevation_deg"]) * 1000
     earth_m = EARTH_KM * 1000

@@ -12,8 +12,8 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core, units
 from bentpipe.io.files import csv_text, replace_text, write_frame
 from bentpipe.io.foreign import content, text
-from bentpipe.orbit.ground import SOURCES, Point, checked, key, place, read_points, table
-from bentpipe.orbit.paths import REACH, SELECT, furthest, satellites_of, when_of
+from bentpipe.orbit.ground import SOURCES, Point, Track, checked, is_track, key, place, read_points, table
+from bentpipe.orbit.paths import REACH, SELECT, ShellName, furthest, satellites_of, shells_of, when_of
 from bentpipe.registry import unknown
 
 if TYPE_CHECKING:
@@ -83,12 +83,13 @@ class Network:
             instant; null without one). At 0 s there is a row for every pair.
         failed: what fails: kind (satellite, laser or station), node, other (the second satellite of a laser;
             null for others), from_s, to_s. Routes learn of it later, if that is said.
-        satellites: the number of each satellite: its index in a shell, the NORAD number of a TLE.
-        stations: names of the stations, in the order of their nodes.
+        satellites: the number of each satellite: its node in a shell, the NORAD number of a TLE.
+        stations: the stations, in the order of their nodes.
         lasers: pairs of nodes with a laser between them.
-        tles: the satellites of a shell as TLEs; None for others.
+        tles: the satellites of a single shell as TLEs; None for others.
         knots: where the nodes are over time; None unless asked for.
-        info: epoch (UTC), shell, duration_s, step_s, warnings.
+        info: epoch (UTC), shell (the names, if all satellites are of shells that have one), duration_s,
+            step_s, warnings.
         request: the request to the compiled module.
     """
 
@@ -96,7 +97,7 @@ class Network:
     paths: pl.DataFrame
     failed: pl.DataFrame
     satellites: list[int]
-    stations: list[Point]
+    stations: list[Point | Track]
     lasers: list[tuple[int, int]]
     tles: str | None
     knots: Knots | None
@@ -122,7 +123,7 @@ def cities(which: str = CITIES[0]) -> list[Point]:
     return [Point(row["name"], row["lat_deg"], row["lon_deg"], row["alt_m"]) for row in rows]
 
 
-def populations(places: Iterable[Point]) -> list[float]:
+def populations(places: Iterable[Point | Track]) -> list[float]:
     """The population of the city of each place, by the list "top-1000".
 
     0 for a place that is not on it; an empty list if none is.
@@ -135,21 +136,36 @@ def populations(places: Iterable[Point]) -> list[float]:
     return found if any(found) else []
 
 
-def stations(given: Iterable[str | Point]) -> list[Point]:
-    """The stations of points, names, coordinates, lists of cities, and files of name, lat, lon and alt (m).
+def stations(given: Iterable[str | Point | Track], duration_s: float = 1.0) -> list[Point | Track]:
+    """The stations of points, tracks, places, lists of cities, and files of name, lat, lon and alt (m).
+
+    A place is what `ground.place` takes: a name, coordinates, a voyage, or a file of positions. It may have a
+    name of its own, "Liner = Yokohama to Los Angeles at 20 knots".
+
+    Args:
+        given: these.
+        duration_s: time that the positions of voyages cover, s.
 
     Raises:
-        ScenarioError: a place is unknown, moves, or is named twice.
+        ScenarioError: a place is unknown, or is named twice.
         OSError: a file cannot be read.
     """
-    found: list[Point] = []
+    found: list[Point | Track] = []
     for one in given:
-        if isinstance(one, Point):
+        if isinstance(one, Track):
+            found.append(one)
+        elif isinstance(one, Point):
             found.append(checked(one, "station"))
         elif re.fullmatch(r"top-\d+", one):
             found += cities(one)
+        elif one.endswith(".csv") and "=" not in one and not is_track(Path(one)):
+            found += read_points(Path(one))
         else:
-            found += read_points(Path(one)) if one.endswith(".csv") else [_fixed(one)]
+            name, equals, where = map(str.strip, one.rpartition("="))
+            if equals and not name:
+                raise _core.ScenarioError(f'station {one!r}: write "NAME = PLACE"')
+            at = place(where, "station", duration_s)
+            found.append(replace(at, name=name) if name else at)
     twice = next((name for name, count in Counter(point.name for point in found).items() if count > 1), None)
     if twice is not None:
         raise _core.ScenarioError(f"station {twice!r} is named twice; give each station once")
@@ -157,10 +173,10 @@ def stations(given: Iterable[str | Point]) -> list[Point]:
 
 
 def network(
-    places: Iterable[str | Point] | None = None,
+    places: Iterable[str | Point | Track] | None = None,
     *,
-    shell: str | dict[str, Any] | None = None,
-    tle: str | Path | None = None,
+    shell: ShellName | Sequence[ShellName] | None = None,
+    tle: str | Path | Sequence[str | Path] | None = None,
     satellites: dict[str, Any] | None = None,
     duration: str = "200 s",
     step: str = "1 s",
@@ -186,17 +202,19 @@ def network(
     Without further rules each path is the shortest from a station over satellites to a station.
 
     Args:
-        places: the stations, as `stations` reads them, or points; by default "top-100" (`cities`).
-        shell: a shell's name (`shells`), or a dict of a Walker shell; by default that of `path`.
-        tle: instead of a shell, a file of TLEs or OMMs.
+        places: the stations, as `stations` reads them; by default "top-100" (`cities`).
+        shell: a shell's name (`shells`), a dict of a Walker shell, or a list of these; by default that of
+            `path`. Satellites are numbered one shell after the other, lasers join those of one shell, and
+            stations reach all.
+        tle: instead of a shell, a file of TLEs or OMMs, or a list.
         satellites: instead of both, satellites as the compiled module takes them.
         duration: how long, "200 s".
         step: time between two tables, "100 ms".
         epoch: UTC at the start; by default the shell's, or that of the newest TLE.
-        min_elevation: least elevation in degrees; by default the shell's.
+        min_elevation: least elevation in degrees; by default that of each shell.
         reach: "elevation", or "length" as in Hypatia.
         greatest_length_km: of a link to the ground, for `reach="length"`; by default the shell's.
-        lasers: pairs of satellites with a laser between them, by index; by default the +grid of the shell.
+        lasers: pairs of satellites with a laser between them, by index; by default the +grid of each shell.
             An empty list: none.
         route: one of `ROUTES`.
         select: which satellite serves a station, for what it sends and what is sent to it: that of the
@@ -226,12 +244,13 @@ def network(
         raise _core.ScenarioError(
             f"every goes with select, {SELECT[1]} or {SELECT[2]}: the shortest path is that of each step"
         )
-    ends = stations(cities() if places is None else places)
+    duration_s = units.seconds(str(duration), "duration")
+    ends = stations(cities() if places is None else places, duration_s)
     request = {
         "satellites": satellites_of(shell, tle) if satellites is None else satellites,
         "lasers": lasers,
         "stations": [point.request() for point in ends],
-        "duration_s": units.seconds(str(duration), "duration"),
+        "duration_s": duration_s,
         "step_s": units.seconds(str(step), "step"),
         "epoch": epoch,
         "min_elevation_deg": min_elevation,
@@ -266,7 +285,7 @@ def satellites_at(made: Network, t_s: float) -> dict[str, Any]:
 def write(made: Network, folder: Path) -> None:
     """Writes tables.parquet, paths.parquet, network.json, and nodes.csv (node, kind, name, lat_deg, lon_deg).
 
-    Also failed.csv if something fails.
+    Of a station that moves nodes.csv has the place at the start. Also failed.csv if something fails.
 
     Raises:
         OSError: the folder cannot be written.
@@ -280,7 +299,7 @@ def write(made: Network, folder: Path) -> None:
     rows += [[node, "satellite", number, "", ""] for node, number in enumerate(made.satellites)]
     rows += [
         [node, "station", point.name, point.lat_deg, point.lon_deg]
-        for node, point in enumerate(made.stations, len(made.satellites))
+        for node, point in enumerate((one.at(0.0) for one in made.stations), len(made.satellites))
     ]
     replace_text(folder / "nodes.csv", csv_text(rows))
     if made.failed.height > 0:
@@ -302,7 +321,7 @@ def read(folder: Path) -> Network:
         known = json.loads(text(folder / _WHOLE))
         if known["schema"] != _SCHEMA:
             raise ValueError
-        places = [Point(*(one[key] for key in _POINT)) for one in known["request"]["stations"]]
+        places = [_station(one) for one in known["request"]["stations"]]
         lasers = [(int(a), int(b)) for a, b in known["lasers"]]
         tables, paths = (
             pl.read_parquet(io.BytesIO(content(folder / f"{name}.parquet"))) for name in ("tables", "paths")
@@ -315,6 +334,13 @@ def read(folder: Path) -> Network:
         return Network(tables, paths, failed, satellites, places, lasers, tles, None, info, request)
     except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise _core.ScenarioError(f"{folder} holds a damaged network, or one of another version") from None
+
+
+def _station(known: dict[str, Any]) -> Point | Track:
+    """A station of a request."""
+    if "waypoints" in known:
+        return Track(known["name"], tuple((t_s, lat, lon, alt) for t_s, lat, lon, alt in known["waypoints"]))
+    return Point(*(known[key] for key in _POINT))
 
 
 def _network(raw: dict[str, Any], ends: list[Point], request: dict[str, Any]) -> Network:
@@ -372,9 +398,9 @@ def _unreached(made: Network) -> list[str]:
         return []
     names = ", ".join(point.name for point in alone)
     reason = ""
-    if {"shell", "walker"} & set(made.request["satellites"]):
-        limit = furthest(made.request, made.info["min_elevation_deg"])
-        if all(abs(point.lat_deg) > limit for point in alone):
+    if shells_of(made.request["satellites"]) is not None:
+        limit = furthest(made.request)
+        if all(isinstance(one, Point) and abs(one.lat_deg) > limit for one in alone):
             reason = f": the satellites serve latitudes up to {limit:.3g} degrees"
     return [f"no path ever leads to {names}{reason}"]
 
@@ -399,7 +425,7 @@ def _failed_columns() -> dict[str, Any]:
     return {"kind": pl.String, **nodes, **times}
 
 
-def _failure(text: str, ends: list[Point]) -> dict[str, Any]:
+def _failure(text: str, ends: list[Point | Track]) -> dict[str, Any]:
     """A failure as the compiled module takes it."""
     parts = [part.strip() for part in text.split(",")]
     said: dict[str, str] = {}
@@ -430,10 +456,3 @@ def _matched(forms: tuple[tuple[re.Pattern[str], str], ...], text: str) -> dict[
     """The groups of the form that a text has; None if it has none."""
     found = next(filter(None, (form.fullmatch(text) for form, _ in forms)), None)
     return None if found is None else {name: value for name, value in found.groupdict().items() if value}
-
-
-def _fixed(text: str) -> Point:
-    found = place(text.strip(), "station", 1.0)
-    if not isinstance(found, Point):
-        raise _core.ScenarioError(f"station {text!r} moves; a network has stations that stand")
-    return found

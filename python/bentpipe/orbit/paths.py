@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     _Solved = tuple[pl.DataFrame, list[list[int]], dict[str, Any]]
 
 End = str | Point | Track | tuple[float, float] | tuple[float, float, float]
+ShellName = str | dict[str, Any]
+"""A shell: its name, or a dict of a Walker shell."""
 Progress = Callable[[float], object]
 
 SHELL = "starlink-s1"
@@ -36,6 +38,8 @@ SELECT = ("shortest-path", "highest-elevation", "longest-visible")
 """Rules for the choice of satellites."""
 EARTH_KM = 6378.135
 """Equatorial radius of WGS 72, km."""
+LEAST_DEG = 25.0
+"""Least elevation of a shell that names none, degrees."""
 REACH = ("elevation", "length")
 """The criterion of reach for a satellite: its elevation, or as in Hypatia the length of the link."""
 KEPT = Cache("orbit", most=200)
@@ -98,8 +102,8 @@ def solve(
     a: End,
     b: End | None = None,
     *,
-    shell: str | dict[str, Any] | None = None,
-    tle: str | Path | None = None,
+    shell: ShellName | Sequence[ShellName] | None = None,
+    tle: str | Path | Sequence[str | Path] | None = None,
     duration: str = "200 s",
     step: str = "1 s",
     epoch: str | None = None,
@@ -119,8 +123,10 @@ def solve(
         a: the first place.
         b: the other place.
         shell: a shell's name (`shells`), or a dict of a Walker shell: planes, per_plane, inclination_deg,
-            altitude_km and more. By default `SHELL`.
+            altitude_km and more; or a list, whose satellites are numbered one shell after the other. By
+            default `SHELL`.
         tle: instead of a shell, a file of TLEs, or of OMMs in CSV, JSON, KVN or XML; its content says which.
+            Or a list of files.
         duration: how long, "200 s".
         step: time between two rows, "1 s".
         epoch: UTC at the start, "2026-11-22T10:00:00Z"; by default the shell's, or that of the newest TLE.
@@ -219,20 +225,23 @@ def _end(end: End, what: str, duration_s: float) -> dict[str, Any]:
     return (checked(end, what) if isinstance(end, Point) else end).request()
 
 
-def satellites_of(shell: str | dict[str, Any] | None, tle: str | Path | None) -> dict[str, Any]:
-    """The satellites of a request: of a shell, of a file, or by default of `SHELL`.
+def satellites_of(
+    shell: ShellName | Sequence[ShellName] | None, tle: str | Path | Sequence[str | Path] | None
+) -> dict[str, Any] | list[dict[str, Any]]:
+    """The satellites of a request: of shells, of files, or by default of `SHELL`; of several a list.
 
     Raises:
         ScenarioError: both are given, or the file is of another kind.
         OSError: it cannot be read.
     """
-    if tle is None:
-        if isinstance(shell, dict):
-            return {"walker": shell}
-        return {"shell": shell or SHELL}
-    if shell is not None:
+    shells = [shell] if isinstance(shell, str | dict) else list(shell or [])
+    files = [tle] if isinstance(tle, str | Path) else list(tle or [])
+    if shells and files:
         raise _core.ScenarioError("a shell and a TLE file exclude each other")
-    return elements.read(Path(tle))
+    found: list[dict[str, Any]] = [elements.read(Path(file)) for file in files] or [
+        {"walker": one} if isinstance(one, dict) else {"shell": one} for one in shells or [SHELL]
+    ]
+    return found if len(found) > 1 else found[0]
 
 
 def _gateways(given: str | Sequence[End] | None, duration_s: float) -> list[dict[str, Any]]:
@@ -259,13 +268,13 @@ def when_of(every: str | None) -> str | dict[str, float]:
 
 def _check_reach(request: dict[str, Any], columns: dict[str, Any], info: dict[str, Any]) -> None:
     """Refuses an end over which no satellite of the shell can rise high enough, at any time."""
-    if "tle" in request["satellites"] or "omm" in request["satellites"]:
+    if shells_of(request["satellites"]) is None:
         return
     for end, seen in ((request["a"], columns["a_in_reach"]), (request["b"], columns["b_in_reach"])):
         if end is None or seen.any() or (end is request["b"] and request["mode"] == "bent-pipe"):
             continue
         lat = min(abs(row[1]) for row in end["waypoints"]) if "waypoints" in end else abs(end["lat"])
-        limit = furthest(request, info["min_elevation_deg"])
+        limit = furthest(request)
         if lat > limit:
             raise _core.ScenarioError(
                 f"{end['name']}: no satellite of {info['shell'] or 'the shell'} ever stands "
@@ -274,12 +283,12 @@ def _check_reach(request: dict[str, Any], columns: dict[str, Any], info: dict[st
             )
 
 
-def shell_of(satellites: dict[str, Any]) -> dict[str, Any] | None:
-    """The numbers of a request's shell; None if its satellites are of a file."""
-    if "walker" in satellites:
-        return dict(satellites["walker"])
-    known = json.loads(_core.orbit_shells())
-    return next((one for one in known if one["name"] == satellites.get("shell")), None)
+def shells_of(satellites: dict[str, Any] | list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """The numbers of a request's shells; None if satellites are of a file."""
+    known = {one["name"]: one for one in json.loads(_core.orbit_shells())}
+    sources = satellites if isinstance(satellites, list) else [satellites]
+    found = [one.get("walker") or known.get(one.get("shell")) for one in sources]
+    return None if None in found else [dict(one) for one in found]
 
 
 def altitude_km(shell: dict[str, Any]) -> float:
@@ -295,14 +304,20 @@ def greatest_length_km(shell: dict[str, Any], least: float) -> float:
     return shell.get("greatest_length_km") or altitude_km(shell) / math.sin(max(math.radians(least), 0.01))
 
 
-def furthest(request: dict[str, Any], least: float) -> float:
-    """The latitude in degrees up to which satellites of a shell may be in reach, and half a degree more.
+def furthest(request: dict[str, Any]) -> float:
+    """The latitude in degrees up to which satellites of shells may be in reach, and half a degree more.
 
     A satellite overhead at the orbit's highest latitude is in reach within the Earth-central angle of the
     least elevation (Wertz, Larson: Space Mission Analysis and Design, section 5.2), or of the greatest
     length.
     """
-    shell = shell_of(request["satellites"]) or {}
+    return max(_furthest(shell, request) for shell in shells_of(request["satellites"]) or [])
+
+
+def _furthest(shell: dict[str, Any], request: dict[str, Any]) -> float:
+    least = request["min_elevation_deg"]
+    if least is None:
+        least = shell.get("min_elevation_deg", LEAST_DEG)
     height_km = altitude_km(shell)
     axis_km = EARTH_KM + height_km
     e = math.radians(least)

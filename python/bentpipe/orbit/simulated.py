@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, units
 from bentpipe.orbit import hypatia, loads
-from bentpipe.orbit.ground import Point
+from bentpipe.orbit.ground import Point, Track
 from bentpipe.orbit.networks import ROUTES, Network, cities, network, populations
 from bentpipe.orbit.paths import SELECT
 from bentpipe.result import Result
@@ -109,7 +109,7 @@ def _options(keys: dict[str, Any], duration_s: float, *, paths: bool) -> dict[st
     }
 
 
-def _stations(keys: dict[str, Any], own: dict[str, Any]) -> list[str | Point]:
+def _stations(keys: dict[str, Any], own: dict[str, Any]) -> list[str | Point | Track]:
     names = keys.get("stations") or [*cities()]
     return [
         Point(name, *(own[name][key] for key in _PLACE)) if isinstance(name, str) and name in own else name

@@ -43,7 +43,7 @@ proptest! {
         let ground = Ground::new(&point, "a").expect("a point");
         let mut skipping = ephemeris(shell);
         let mut whole = ephemeris(shell);
-        let mut horizon = Horizon::new(ground, reach, &skipping);
+        let mut horizon = Horizon::new(ground, |_| reach, &skipping);
         let mut found = Vec::new();
         for i in 0..60 {
             let t_ns = i * step_s * 1_000_000_000;
@@ -59,7 +59,7 @@ fn a_satellite_stays_in_reach_until_it_is_lost_and_not_longer() {
     let mut ephemeris = ephemeris("iridium");
     let point = Point { lat: Some(48.0), lon: Some(11.0), ..Point::default() };
     let ground = Ground::new(&point, "a").expect("a point");
-    let mut horizon = Horizon::new(ground, Reach::Elevation(8.2), &ephemeris);
+    let mut horizon = Horizon::new(ground, |_| Reach::Elevation(8.2), &ephemeris);
     let looks = brute_force(&horizon, &mut ephemeris, 0);
     assert!(!looks.is_empty());
     let turn_at = |t| Turn::at(epoch(), t);

@@ -89,7 +89,7 @@ fn knots_give_the_delays_of_the_tables() {
     let epoch = "2000-01-01T00:00:00".parse().expect("an instant");
     let mut ephemeris = Ephemeris::new(shell.satellites(epoch).expect("satellites"));
     let ground = Ground::new(&station, "a").expect("a point");
-    let mut horizon = Horizon::new(ground, Reach::Elevation(30.0), &ephemeris);
+    let mut horizon = Horizon::new(ground, |_| Reach::Elevation(30.0), &ephemeris);
     let (mut looks, mut seen, node) = (Vec::new(), 0, of.satellites.len());
     let delay_ns = |a: usize, b: usize, t_ns: i64| {
         distance(&between(&knots, a, t_ns), &between(&knots, b, t_ns)) / LIGHT_KM_PER_S * 1e9
@@ -245,6 +245,36 @@ fn a_station_uses_the_satellite_that_the_rule_chooses() {
     assert_eq!(entries(&failing, 8, 9), [(0, 2), (120, 3)]);
 }
 
+/// Station 8 begins 20.5 degrees east of satellite 2, and goes west by 0.01 degrees/s. Satellite 1 is as near as
+/// satellite 2 after 43 degrees, and satellite 2 sets after 84.06 degrees: at 0.02161 degrees/s after 1,990 s and
+/// 3,890 s, where it takes 3,703 s and 7,239 s if the station stands. Satellite 0 follows satellite 1 after 45 degrees,
+/// 2,082 s. Steps are a minute.
+#[test]
+fn a_station_that_moves_passes_the_satellites() {
+    let to = |t_s: f64| 90.0 - 99.968 + 20.5 - 0.01 * t_s;
+    let ship = json!({"waypoints": [[0, 0, to(0.0), 0], [4_500, 0, to(4_500.0), 0]]});
+    let of = |choose: &str, when: &str| {
+        made(&ring(
+            8,
+            &NEIGHBOURS,
+            &json!({"stations": [ship, east_of(6.0, 20.5)], "min_elevation_deg": 5, "duration_s": 4_200,
+                "step_s": 60, "choose": choose, "when": when, "knots": true}),
+        ))
+    };
+    let highest = of("highest-elevation", "every-step");
+    assert_eq!(entries(&highest, 8, 9), [(0, 2), (2_040, 1), (4_080, 0)]);
+    assert_eq!(entries(&highest, 1, 8), [(0, 2), (2_040, 8), (4_080, 0)]);
+    assert_eq!(entries(&of("longest-visible", "when-lost"), 8, 9), [(0, 2), (3_900, 0)]);
+    // Its place between knots is that on the equator, also where the run begins and ends.
+    let knots = highest.knots.expect("knots");
+    for t_s in [0, 1, 50, 2_000, 4_150, 4_199] {
+        let angle = to(f64::from(t_s)).to_radians();
+        let place = [6_378.137 * angle.cos(), 6_378.137 * angle.sin(), 0.0];
+        let apart = distance(&between(&knots, 8, i64::from(t_s) * 1_000_000_000), &place);
+        assert!(apart < 1e-5, "{apart} km at {t_s} s");
+    }
+}
+
 /// Four satellites. Station 4 sees 3 and 0, station 5 sees 1 and 2, and station 6 half way between sees 0 and 1.
 #[test]
 fn a_station_between_two_relays_if_it_may() {
@@ -263,6 +293,50 @@ fn a_station_between_two_relays_if_it_may() {
     assert_eq!((entries(&relayed, 0, 5), entries(&relayed, 6, 5)), (vec![(0, 6)], vec![(0, 1)]));
     // The laser is 24,577 km long, and the way over the station 27,272 km.
     assert_eq!(paths(&of(&[(0, 1)], true)), [(0, vec![0, 1])]);
+}
+
+/// Two rings at one height: eight satellites that serve from 60 degrees on, up to 19.4 degrees away over the equator,
+/// and four that serve from 5 degrees on, up to 63.6 degrees away. Station 12 is 2 degrees east of the first of both
+/// rings, and station 13 at 67.5 degrees, half way between the second and the third of eight, and 22.5 degrees from
+/// the second of four.
+#[test]
+fn shells_are_numbered_one_after_the_other_and_have_their_own_elevation() {
+    let shell = |per_plane: u32, degrees: f64| {
+        json!({"walker": {"planes": 1, "per_plane": per_plane, "inclination_deg": 0, "altitude_km": 11_000,
+            "min_elevation_deg": degrees}})
+    };
+    let (eight, four) = (shell(8, 60.0), shell(4, 5.0));
+    let stations = json!([{"lat": 0, "lon": 2.0 - 99.968}, {"lat": 0, "lon": 67.5 - 99.968}]);
+    let of = |satellites: Value, more: &Value| {
+        let mut request =
+            json!({"satellites": satellites, "stations": stations, "duration_s": 10, "step_s": 10});
+        for (key, value) in more.as_object().expect("an object") {
+            request[key] = value.clone();
+        }
+        made(&request)
+    };
+    let both = of(json!([eight, four]), &json!({}));
+    assert_eq!(both.satellites, (0..12).collect::<Vec<i64>>());
+    let grid = |count: u32, first: u32| {
+        let mut pairs: Vec<_> = (0..count).map(|k| (first + k, first + (k + 1) % count)).collect();
+        pairs.iter_mut().for_each(|pair| *pair = (pair.0.min(pair.1), pair.0.max(pair.1)));
+        pairs.sort_unstable();
+        pairs
+    };
+    assert_eq!(both.lasers, [grid(8, 0), grid(4, 8)].concat());
+    assert_eq!(both.min_elevation_deg, 5.0);
+    // The ring of eight has no satellite for station 13, and no laser leads from one ring to the other.
+    assert_eq!(paths(&both), [(0, vec![8, 9])]);
+    assert_eq!(entries(&both, 0, 12), [(0, 12)]);
+    assert_eq!((entries(&both, 2, 12), entries(&both, 2, 13)), (vec![(0, 1)], vec![(0, -1)]));
+    assert_eq!(paths(&of(json!([four, eight]), &json!({}))), [(0, vec![0, 1])]);
+    assert_eq!(paths(&of(eight.clone(), &json!({}))), [(0, vec![])]);
+    // What a request says holds for all.
+    assert_eq!(paths(&of(json!([eight, four]), &json!({"min_elevation_deg": 60}))), [(0, vec![])]);
+    // By Hypatia's rule links are up to 12,702 km long at 60 degrees, and 126,215 km at 5 degrees. Over the first of
+    // four the path is 27,058 km long, over the second 30,037 km, and over two of eight 36,041 km.
+    assert_eq!(paths(&of(json!([eight, four]), &json!({"reach": "length"}))), [(0, vec![8])]);
+    assert_eq!(paths(&of(eight, &json!({"reach": "length"}))), [(0, vec![0, 1])]);
 }
 
 #[test]

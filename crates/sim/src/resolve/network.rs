@@ -23,8 +23,12 @@ pub(super) fn of_scenario(work: &mut Work<'_>) -> Result<Option<Arc<Constellatio
     let scenario = work.scenario;
     let Some(network) = &scenario.network else { return Ok(None) };
     let key = Key::of(["network"]);
-    let given = [("shell", &network.shell), ("tle", &network.tle), ("hypatia", &network.hypatia)];
-    let mut given = given.into_iter().filter(|(_, of)| of.is_some());
+    let given = [
+        ("shell", !network.shell.is_empty()),
+        ("tle", !network.tle.is_empty()),
+        ("hypatia", network.hypatia.is_some()),
+    ];
+    let mut given = given.into_iter().filter(|(_, given)| *given);
     match (given.next(), given.next()) {
         (None, _) => {
             let message = "there are no satellites; add e.g. shell = \"starlink-s1\", or tle = \"FILE\"";

@@ -42,8 +42,13 @@ impl Scenario {
             _ => None,
         });
         let network = self.network.iter_mut().flat_map(|network| {
-            let lists = network.stations.iter_mut().filter(|station| station.ends_with(".csv"));
-            network.tle.iter_mut().chain(&mut network.hypatia).chain(lists)
+            for station in network.stations.iter_mut().filter(|station| station.ends_with(".csv")) {
+                // A track may have a name, "Liner = track.csv".
+                let file = station.find('=').map_or(0, |equals| equals + 1);
+                let path = directory.join(station[file..].trim()).display().to_string();
+                station.replace_range(file.., &path);
+            }
+            network.tle.iter_mut().chain(&mut network.hypatia)
         });
         for file in pairs.chain(network) {
             *file = directory.join(&*file).display().to_string();

@@ -14,26 +14,31 @@ keys! {
     /// A constellation: satellites and ground stations, each with queues. Flows run from station to station over
     /// tables of next hops that follow the satellites.
     pub struct NetworkKeys {
-        /// The satellites: the name of a shell (`bentpipe orbit shells`).
-        #[schemars(extend("examples" = ["hypatia-kuiper-k1"]))]
-        pub shell?: String,
-        /// The satellites: a file of TLEs or OMMs.
-        pub tle?: String,
+        /// The satellites: the name of a shell (`bentpipe orbit shells`), or a list. They are numbered one shell
+        /// after the other; lasers join those of one shell, and stations reach all.
+        #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+        #[schemars(with = "OneOrMany<String>", extend("examples" = ["hypatia-kuiper-k1"]))]
+        pub shell: Vec<String>,
+        /// The satellites: a file of TLEs or OMMs, or a list.
+        #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+        #[schemars(with = "OneOrMany<String>")]
+        pub tle: Vec<String>,
         /// A folder of Hypatia: its satellites, lasers, stations, and its forwarding state if it has one.
         pub hypatia?: String,
         /// The ground stations: names of cities and of own stations ([station.NAME]), coordinates, files of name,
+        /// lat, lon, alt. One that moves is a voyage, "Liner = Yokohama to Los Angeles at 20 knots", or a file of t_s,
         /// lat, lon, alt. Default: the hundred cities of Hypatia, or those of its folder.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[schemars(extend("examples" = [["Tokyo", "Paris", "Lagos"]]))]
         pub stations: Vec<String>,
-        /// UTC at the start. Default: that of the shell, or of the newest TLE.
+        /// UTC at the start. Default: that of the shells, or of the newest TLE.
         pub epoch?: String,
         /// Time between two tables of next hops. Default "1 s", or that of Hypatia's state.
         pub update?: Duration,
         /// Which satellites a station reaches: those above its least elevation, or those within a length, as in
         /// Hypatia. Default "elevation", with Hypatia's folder "length".
         pub reach?: ReachRule,
-        /// Least elevation in degrees. Default: that of the shell.
+        /// Least elevation in degrees. Default: that of each shell.
         #[schemars(range(min = 0.0, max = 90.0))]
         pub min_elevation?: f64,
         /// What paths have least of: length, or links ("hops"), and of those with the fewest links the least length.

@@ -41,7 +41,7 @@ impl Drawn {
 /// The constellation whose name is "drawn-SEED": a torus of satellites that drift apart, stations that reach some of
 /// them, and tables of which most lead on, some round in circles, and some nowhere.
 fn drawn(request: &Value) -> Constellation {
-    let name = request["network"]["shell"].as_str().expect("a shell");
+    let name = request["network"]["shell"][0].as_str().expect("a shell");
     let mut random = Drawn(name.trim_start_matches("drawn-").parse().expect("a seed"));
     let (planes, slots) = (2 + random.below(3) as u32, 3 + random.below(3) as u32);
     let satellites = planes * slots;
@@ -166,7 +166,7 @@ fn draw_constellations() {
     ONCE.call_once(|| {
         make_constellations_by(Box::new(|request| {
             let request: Value = serde_json::from_str(request).map_err(|e| e.to_string())?;
-            match request["network"]["shell"].as_str() {
+            match request["network"]["shell"][0].as_str() {
                 Some("two") => Ok(two()),
                 // At 1 s station "west" changes over from satellite 0 to satellite 1.
                 Some("leaving") => {

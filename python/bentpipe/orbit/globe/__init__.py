@@ -23,6 +23,7 @@ from bentpipe import _core, units
 from bentpipe.io.files import replace_text
 from bentpipe.orbit import loads
 from bentpipe.orbit.coasts import ISLAND_IN_LAKE, LAKE, coasts
+from bentpipe.orbit.ground import Track
 from bentpipe.orbit.networks import satellites_at
 from bentpipe.pages.page import blocks, check_page, framed, own, packed
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from bentpipe.orbit.ground import Point
     from bentpipe.orbit.networks import Network
 
     Whole = NDArray[np.int64]
@@ -107,8 +109,8 @@ def html(made: Network, load: pl.DataFrame | None = None) -> str:
         "satellites": None if made.satellites == list(range(first)) else made.satellites,
         "count": first,
         "stations": [
-            [point.name, *_ecef(point.lat_deg, point.lon_deg, point.alt_m / 1000).round(3).tolist()]
-            for point in made.stations
+            [one.name, *_spots(one, len(knots) // (3 * first)).round(3).ravel().tolist()]
+            for one in made.stations
         ],
         "load": loaded,
         "arrays": places,
@@ -149,6 +151,14 @@ def _knots(made: Network, duration_s: float) -> tuple[Whole, float]:
     positions = np.array([_ecef(one["lat"], one["lon"], one["alt_km"]) for one in there])
     unit_km = float(np.abs(positions).max()) / 32_767
     return (np.rint(positions / unit_km).astype(np.int64) + 32_768).ravel(), unit_km
+
+
+def _spots(station: Point | Track, count: int) -> NDArray[np.float64]:
+    """Where a station is, x, y and z in km; of one that moves at each of so many knots."""
+    instants = np.arange(count if isinstance(station, Track) else 1) * KNOTS_S
+    there = [station.at(t_s) for t_s in instants]
+    columns = ([point.lat_deg for point in there], [point.lon_deg for point in there])
+    return _ecef(*columns, np.array([point.alt_m for point in there]) / 1000)
 
 
 def _ecef(lat_deg: Any, lon_deg: Any, alt_km: Any) -> NDArray[np.float64]:

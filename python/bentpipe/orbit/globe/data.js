@@ -26,11 +26,12 @@ const cubic = t => {
     ? [[k - 1, -begin / 2], [k, before - end / 2], [k + 1, after + begin / 2], [k + 2, end / 2]]
     : [[0, before - 1.5 * begin - end / 2], [1, after + 2 * begin], [2, end / 2 - begin / 2]];
 };
-// The position of a node in km; axes turn with the Earth.
+// The position of a node in km; axes turn with the Earth. A station that moves has one at each knot.
 const place = (one, weights) => {
-  if (isStation(one)) return stations[one - FIRST].km;
+  const [km, first, stride] = isStation(one) ? [stations[one - FIRST].km, 0, 3] : [knots, 3 * one, 3 * FIRST];
+  if (km.length === 3) return km;
   const at = [0, 0, 0];
-  for (const [k, weight] of weights) for (let i = 0; i < 3; i++) at[i] += weight * knots[3 * (k * FIRST + one) + i];
+  for (const [k, weight] of weights) for (let i = 0; i < 3; i++) at[i] += weight * km[first + k * stride + i];
   return at;
 };
 

@@ -102,7 +102,7 @@ const seek = t => { state.t = Math.max(0, Math.min(known.duration_s, Math.round(
 const choose = (a, b) => {
   Object.assign(state, { a, b });
   by("from").value = a; by("to").value = b;
-  const [x, y, z] = stations[a].km.map((one, i) => one + stations[b].km[i]);
+  const [one, other] = [a, b].map(i => place(FIRST + i, cubic(state.t))), [x, y, z] = one.map((km, i) => km + other[i]);
   Object.assign(view, { lon: Math.atan2(y, x) * DEGREES, lat: Math.max(-60, Math.min(60, Math.atan2(z, Math.hypot(x, y)) * DEGREES)) });
   if (!view.globe && view.zoom === 1) view.lon = 0;  // the whole map
   drawChart(); again();

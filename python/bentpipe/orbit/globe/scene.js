@@ -117,7 +117,7 @@ const drawSky = (canvas, t, { ends, path, lasers }) => {
   on.forEach(([x, y, hidden], one) => { if (!hidden) { seen.push([one, x, y]); to.moveTo(x + dot, y); to.arc(x, y, dot, 0, 2 * Math.PI); } });
   to.fill();
   if (path) {
-    const km = path.map(one => isStation(one) ? place(one) : at[one]), far = ink("--halo"), way = ink("--way");
+    const km = path.map(one => isStation(one) ? place(one, weights) : at[one]), far = ink("--halo"), way = ink("--way");
     for (const [hidden, colour, width, dashes] of [[true, way, 1.2, [3, 4]], [false, far, small ? 4 : 5.5, []], [false, way, small ? 2 : 2.8, []]]) {
       to.strokeStyle = colour; to.lineWidth = width; to.setLineDash(dashes); to.lineCap = "round"; to.beginPath();
       km.slice(1).forEach((one, i) => leg(to, how, km[i], one, 24, wide, hidden));
@@ -127,8 +127,9 @@ const drawSky = (canvas, t, { ends, path, lasers }) => {
     for (const one of path) if (!isStation(one) && !on[one][2]) { to.beginPath(); to.arc(on[one][0], on[one][1], dot + 1.8, 0, 2 * Math.PI); to.fill(); to.stroke(); }
   }
   const size = small ? 2 : 2.6;
-  stations.forEach(({ km }, i) => {
-    const [x, y, hidden] = how.at(km), chosen = ends.includes(i), half = chosen ? size + 2.2 : size;
+  const spots = stations.map((_, i) => how.at(place(FIRST + i, weights)));
+  spots.forEach(([x, y, hidden], i) => {
+    const chosen = ends.includes(i), half = chosen ? size + 2.2 : size;
     if (hidden) return;
     seen.push([FIRST + i, x, y]);
     to.fillStyle = ink("--halo"); to.fillRect(x - half - 1, y - half - 1, 2 * half + 2, 2 * half + 2);
@@ -136,7 +137,7 @@ const drawSky = (canvas, t, { ends, path, lasers }) => {
   });
   to.font = `600 ${small ? 12 : 14}px system-ui, sans-serif`; to.textBaseline = "top"; to.lineJoin = "round";
   for (const i of ends) {
-    const [x, y, hidden] = how.at(stations[i].km), half = to.measureText(stations[i].name).width / 2 + 4;
+    const [x, y, hidden] = spots[i], half = to.measureText(stations[i].name).width / 2 + 4;
     if (hidden) continue;
     to.textAlign = "center"; to.strokeStyle = ink("--halo"); to.lineWidth = 4; to.fillStyle = ink("--ink");
     const middle = Math.max(half, Math.min(wide - half, x)), top = Math.min(y + 8, tall - 18);
