@@ -45,7 +45,9 @@ def arguments(line: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["tutorial.md", "choose.md", "own-controller.md"])
+@pytest.mark.parametrize(
+    "page", ["tutorial.md", "choose.md", "own-controller.md", "constellation-tutorial.md"]
+)
 def test_the_commands_of_a_page_work_as_printed(page: str, tmp_path: Path) -> None:
     """In an empty directory, one after the other; in the quick form advice has less time than is printed."""
     environment = {**os.environ, "COLUMNS": "60"}
