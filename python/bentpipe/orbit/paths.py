@@ -288,7 +288,8 @@ def shells_of(satellites: dict[str, Any] | list[dict[str, Any]]) -> list[dict[st
     known = {one["name"]: one for one in json.loads(_core.orbit_shells())}
     sources = satellites if isinstance(satellites, list) else [satellites]
     found = [one.get("walker") or known.get(one.get("shell")) for one in sources]
-    return None if None in found else [dict(one) for one in found]
+    shells = [dict(one) for one in found if one is not None]
+    return shells if len(shells) == len(found) else None
 
 
 def altitude_km(shell: dict[str, Any]) -> float:
