@@ -30,7 +30,7 @@ _NS2_LIMIT_S = 1800.0
 
 IDLE = BenchCase("idle connections with links of their own", "idle", ns2=False, quick="60 s")
 FLIGHT = BenchCase("packets in flight", "flight", ns2=False, quick="20 s")
-CONSTELLATION = BenchCase("a constellation under load", "kuiper", ns2=False, quick="1 s")
+CONSTELLATION = BenchCase("a constellation under load", "network/kuiper", ns2=False, quick="1 s")
 SHORT = BenchCase("short runs", "e", quick="100 s", runs=200, quick_runs=20)
 
 COMMANDS = {
