@@ -74,9 +74,9 @@ def test_what_a_verb_writes_has_one_option_in_two_lengths():
 
 
 def test_every_verb_answers_programs_too():
-    """But those that serve or change something, and `schema`, whose answer is JSON."""
+    """But those that serve or change something, and `schema` and `cc vectors`, whose answers are JSON."""
     without = {name for name, options in verbs_with_options() if ("--json",) not in options}
-    assert without == {"explore", "schema", "kernel attach", "kernel detach"}
+    assert without == {"explore", "schema", "cc vectors", "kernel attach", "kernel detach"}
 
 
 def test_what_was_written_is_named_as_json(cli, tmp_path, monkeypatch):
