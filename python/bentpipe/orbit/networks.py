@@ -343,7 +343,7 @@ def _station(known: dict[str, Any]) -> Point | Track:
     return Point(*(known[key] for key in _POINT))
 
 
-def _network(raw: dict[str, Any], ends: list[Point], request: dict[str, Any]) -> Network:
+def _network(raw: dict[str, Any], ends: list[Point | Track], request: dict[str, Any]) -> Network:
     import polars as pl
 
     # NumPy divides; polars multiplies by the inverse, which rounds once more. There may be millions of rows:
