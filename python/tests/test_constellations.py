@@ -13,6 +13,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.orbit import hypatia, hypatia_runs, loads, networks, simulated
+from bentpipe.sweeps.fingerprint import Fingerprints, with_files
 
 CITIES = ["Tokyo", "Paris", "Lagos", "Lima"]
 PORT = {"rate": "5 Mbit/s"}
@@ -80,6 +81,23 @@ def test_threads_change_no_bit_and_stop() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         bp.run(given | {"duration": "1000 s"}, threads=2, progress=stop)
+
+
+def test_a_changed_file_of_a_network_is_another_run(tmp_path: Path) -> None:
+    tle, track, folder = tmp_path / "a.tle", tmp_path / "track.csv", tmp_path / "folder"
+    folder.mkdir()
+    given = {
+        "network": {"tle": [str(tle)], "hypatia": str(folder), "stations": ["Tokyo", f"Liner = {track}"]}
+    }
+    points = []
+    for changed in (tle, track, folder / "isls.txt", None):
+        if changed is not None:
+            changed.write_text("some")
+        points.append(Fingerprints().point(given))
+    assert len({*points}) == 3
+    moved = with_files(given, lambda name: f"elsewhere/{Path(name).name}")
+    assert moved["network"]["stations"] == ["Tokyo", "Liner =elsewhere/track.csv"]
+    assert moved["network"]["tle"] == ["elsewhere/a.tle"]
 
 
 def test_a_folder_of_hypatia_gives_the_run_of_its_shell(tmp_path: Path) -> None:

@@ -39,15 +39,31 @@ def simulator_hash() -> str:
 
 
 def with_files(scenario: Any, change: Callable[[str], Any]) -> Any:
-    """A scenario with other names of files: those under the keys `file`, `opportunities` and `timeline`."""
+    """A scenario with other names of files.
+
+    They are under the keys `file`, `opportunities` and `timeline`, and in `tle` and `stations` of a network.
+    """
     if isinstance(scenario, Mapping):
-        return {
-            key: change(value) if key in FILE_KEYS and isinstance(value, str) else with_files(value, change)
-            for key, value in scenario.items()
-        }
+        return {key: _with_files(key, value, change) for key, value in scenario.items()}
     if isinstance(scenario, list | tuple):
         return [with_files(value, change) for value in scenario]
     return scenario
+
+
+def _with_files(key: str, value: Any, change: Callable[[str], Any]) -> Any:
+    if key in {*FILE_KEYS, "tle"} and isinstance(value, str):
+        return change(value)
+    if key == "tle" and isinstance(value, list | tuple):
+        return [_with_files(key, file, change) for file in value]
+    if key == "stations" and isinstance(value, list | tuple):
+        return [_station_with_files(one, change) if isinstance(one, str) else one for one in value]
+    return with_files(value, change)
+
+
+def _station_with_files(station: str, change: Callable[[str], Any]) -> str:
+    """A station may be a file, with a name before it: "Liner = track.csv"."""
+    name, sign, place = station.rpartition("=")
+    return f"{name}{sign}{change(place.strip())}" if place.strip().lower().endswith(".csv") else station
 
 
 def named_files(scenario: Any) -> list[str]:
@@ -77,7 +93,8 @@ class Fingerprints:
         kept = {key: value for key, value in scenario.items() if key not in _ASIDE}
         text = json.dumps(kept, sort_keys=True)
         found.update(text.encode())
-        for name in sorted(set(named_files(kept))):
+        folder = (kept.get("network") or {}).get("hypatia")
+        for name in sorted({*named_files(kept), *([] if folder is None else [folder])}):
             if name not in self.files:
                 self.files[name] = _file_hash(name)
             found.update(f"\n{name} {self.files[name]}".encode())
@@ -198,7 +215,12 @@ def _imported(path: Path) -> list[str]:
 
 
 def _file_hash(name: str) -> str:
+    """The hash of a file, or of all files of a folder."""
     try:
+        if Path(name).is_dir():
+            parts = sorted(path for path in Path(name).rglob("*") if path.is_file())
+            text = "".join(f"{path.relative_to(name)} {_file_hash(str(path))}\n" for path in parts)
+            return hashlib.sha256(text.encode()).hexdigest()
         with Path(name).open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as failure:  # the run reports it, too
