@@ -321,7 +321,7 @@ impl Network {
         });
         let mut links: Vec<LinkReport> = links.collect();
         let directions = self.directions[links.len()..].iter_mut().zip(&self.airs);
-        let used = directions.zip(plan.ports()).filter(|((direction, _), _)| direction.counts.offered > 0);
+        let used = directions.zip(plan.ports()).filter(|((direction, _), _)| direction.offered() > 0);
         links.extend(used.map(|((direction, air), (network, port))| {
             let rate_bps = network.of(port).rate_bps;
             let mut report = LinkReport::of(direction, &network.name_of(port), "forward", rate_bps, end);

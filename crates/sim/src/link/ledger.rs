@@ -67,17 +67,17 @@ impl Direction {
         let queued = self.waiting(end);
         let counts = self.counts;
         let (dropped_queue, dropped_error) = self.dropped(end);
-        let (waiting, came, waiting_bytes) = match self.scheduled() {
+        let (waiting, waiting_bytes) = match self.scheduled() {
             Some(scheduled) => {
                 let packets = scheduled.packets();
                 let sizes = packets.iter().map(|packet| u64::from(packet.size)).sum();
-                (packets.len() as u64, scheduled.came(), (scheduled.bytes(), sizes))
+                (packets.len() as u64, (scheduled.bytes(), sizes))
             }
-            None => (0, counts.offered, self.listed_bytes()),
+            None => (0, self.listed_bytes()),
         };
         let there = self.on_the_way().filter(|packet| !packet.has(LOST)).count() + self.doomed().count();
         Ledger {
-            offered: came,
+            offered: self.offered(),
             dropped_queue,
             dropped_error,
             delivered: counts.delivered,

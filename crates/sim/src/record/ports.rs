@@ -35,7 +35,7 @@ impl PortRecorder {
         let passed = now.since(self.last).0;
         self.last = now;
         let ports = directions[self.first..].iter_mut().zip(&*self.plan.ports).zip(&mut self.busy);
-        for ((direction, port), before) in ports.filter(|((direction, _), _)| direction.counts.offered > 0) {
+        for ((direction, port), before) in ports.filter(|((direction, _), _)| direction.offered() > 0) {
             let busy = direction.busy(now).0;
             let (dropped_queue, dropped_error) = direction.dropped(now);
             self.trace.push(PortRow {
@@ -44,7 +44,7 @@ impl PortRecorder {
                 to: port.to.unwrap_or(port.node),
                 busy: if passed == 0 { 0.0 } else { (busy - *before) as f64 / passed as f64 },
                 queue_packets: direction.waiting(now) as f64,
-                offered_packets: direction.counts.offered,
+                offered_packets: direction.offered(),
                 dropped_packets: dropped_queue + dropped_error,
             });
             *before = busy;

@@ -329,6 +329,20 @@ fn a_ping_takes_the_time_of_its_ports_and_of_light() {
     assert_eq!(busy[6..].iter().map(|row| row.2).collect::<Vec<_>>(), [0.0, 0.0, 0.0, 0.0, 0.01, 0.0]);
 }
 
+/// By hand: packets set out each millisecond and reach satellite 0 after 3.001 ms, so 997 have come to the laser by 1 s.
+#[test]
+fn ports_with_queues_that_decide_at_departure_are_reported() {
+    let cbr = "[[flow]]\nfrom = \"west\"\nto = \"east\"\ntraffic = { kind = \"cbr\", rate = \"2 Mbit/s\", packet = \"250 bytes\" }\n";
+    let text = over_two(cbr)
+        .replace("Mbit/s\" }\n", "Mbit/s\", queue = { kind = \"drop-front\", limit = \"9 packets\" } }\n");
+    let outcome = by_both_loops(&text).expect("a run");
+    let names: Vec<&str> = outcome.report.links.iter().map(|link| &*link.name).collect();
+    assert_eq!(names, ["0>1", "1>ground", "west>ground"]);
+    let row =
+        (0..outcome.ports.t_s.len()).map(|i| outcome.ports.row(i)).find(|row| row.t_s == 1.0).expect("a row");
+    assert_eq!((row.from, row.to, row.offered_packets), (0, 1, 997));
+}
+
 /// Packets that wait at a satellite keep their next hop: at 2 s the queue of the laser still sends what it has.
 #[test]
 fn what_waits_in_a_port_goes_on_by_the_old_table() {

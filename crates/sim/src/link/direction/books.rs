@@ -7,6 +7,14 @@ use crate::link::backlog::Backlog;
 use crate::link::packet::Packet;
 
 impl Direction {
+    /// Packets that came.
+    pub(crate) fn offered(&self) -> u64 {
+        match &self.queue {
+            QueueStage::AtDeparture(scheduled) => scheduled.came(),
+            _ => self.counts.offered,
+        }
+    }
+
     /// Packets waiting at `now`, which is not before the last call; the one in transmission is not counted.
     pub fn waiting(&mut self, now: Time) -> u64 {
         if let Some(mut departures) = self.departures() {
