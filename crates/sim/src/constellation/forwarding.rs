@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use bentpipe_cc::Time;
 
+use crate::constellation::handovers::Handovers;
 use crate::constellation::plan::{NetworkPlan, Port};
 use crate::constellation::source::{Failed, LONGEST_STRAIGHT_NS, MOST_NODES};
 use crate::link::packet::Packet;
+use crate::scenario::{Decide, LeftBehind};
 
 /// A hop with this bit is a node, in the next 15 bits, and a station by its number, to which the packet goes.
 /// Without it a hop is a place on a route.
@@ -47,6 +49,7 @@ pub(crate) struct Forwarding {
     change: usize,
     due: u64,
     ports: Vec<PortDelays>,
+    handovers: Handovers,
     /// From when and until when parts fail, ns, by their ends in order; a node twice.
     failed: BTreeMap<(u32, u32), Vec<(u64, u64)>>,
     /// For each flow the packets that could go nowhere.
@@ -86,6 +89,17 @@ pub(crate) enum Propagation {
     Lost,
 }
 
+/// What becomes of a packet whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Onward {
+    /// It is sent.
+    Now,
+    /// The station at the far end receives nothing until then.
+    Later(Time),
+    /// Its next hop is behind another port, or nowhere. It is at its node.
+    Elsewhere,
+}
+
 /// The delay to a neighbour for some time.
 #[derive(Clone, Copy, Debug)]
 struct StraightDelay {
@@ -115,6 +129,7 @@ impl Forwarding {
             change: 0,
             due,
             ports: plan.ports.iter().map(|port| PortDelays::new(*port)).collect(),
+            handovers: Handovers::new(plan),
             failed,
             unrouted: vec![0; flows],
         }
@@ -161,6 +176,7 @@ impl Forwarding {
             self.change = i + 1;
         }
         self.due = of.at_ns.get(self.change).copied().unwrap_or(u64::MAX);
+        self.handovers.go_to(&self.plan, now);
     }
 
     /// The port of a direction.
@@ -185,6 +201,54 @@ impl Forwarding {
         }
         *hop = ROUTED | next.node << NODE | to;
         Some(next.port as usize)
+    }
+
+    /// Looks up the next hop of a packet that waits at the port of a direction. Returns false if that is elsewhere: the
+    /// packet is then at the node of the port.
+    pub(crate) fn look_up_again(&self, direction: usize, packet: &mut Packet) -> bool {
+        let port = self.port(direction);
+        packet.hop = ROUTED | self.plan.ports[port].node << NODE | destination_of(packet.hop);
+        let mut hop = packet.hop;
+        let stays = self.enter(&mut hop) == Some(port);
+        if stays {
+            packet.hop = hop;
+        }
+        stays
+    }
+
+    /// What becomes of a packet that is next at the port of a direction.
+    pub(crate) fn onward(&self, direction: usize, packet: &mut Packet, now: Time) -> Onward {
+        if self.plan.rules.decide == Decide::Departure && !self.look_up_again(direction, packet) {
+            return Onward::Elsewhere;
+        }
+        match node_of(packet.hop).checked_sub(self.plan.constellation.satellites) {
+            Some(station) if self.handovers.silent_until(station) > now => {
+                Onward::Later(self.handovers.silent_until(station))
+            }
+            _ => Onward::Now,
+        }
+    }
+
+    /// Until when the station at the port of a direction sends nothing; in the past if it sends.
+    pub(crate) fn silent_until(&self, direction: usize) -> Time {
+        let node = self.plan.ports[self.port(direction)].node;
+        let station = node.checked_sub(self.plan.constellation.satellites);
+        station.map_or(Time(0), |station| self.handovers.silent_until(station))
+    }
+
+    /// When packets that wait at the port of a direction may next not stay there.
+    pub(crate) fn next_departure(&self, direction: usize) -> Option<Time> {
+        self.handovers.next(self.port(direction))
+    }
+
+    /// The far ends of the links of a port that have been left by `now`; each is given once.
+    pub(crate) fn take_departed(&mut self, direction: usize, now: Time) -> Vec<u32> {
+        self.handovers.take(self.port(direction), now)
+    }
+
+    /// What becomes of packets that wait for a link which is left.
+    pub(crate) fn left_behind(&self) -> LeftBehind {
+        self.plan.rules.queue
     }
 
     /// Is a packet that has arrived at a node where it should be?

@@ -13,17 +13,21 @@
 //!   the speed of light.
 //! - A packet without a next hop is dropped.
 //!
+//! The second of these changes with the rules of a scenario (`plan.rs`, `handovers.rs`): packets may look up their next
+//! hop again when their transmission begins, or when a station leaves a satellite, and stations may be silent then.
+//!
 //! What Hypatia does not have: satellites, lasers and stations may fail. A packet is lost if one of them that it needs
 //! fails between the begin of its transmission and its arrival.
 
 mod forwarding;
+mod handovers;
 mod knots;
 mod plan;
 mod source;
 
-pub(crate) use forwarding::{Forwarding, Propagation, ROUTED, node_of};
+pub(crate) use forwarding::{Forwarding, Onward, Propagation, ROUTED, node_of};
 pub(crate) use knots::LIGHT_KM_PER_NS;
 pub use knots::{Knots, MARGIN};
-pub use plan::{NetworkPlan, Port};
+pub use plan::{NetworkPlan, Port, Rules};
 pub use source::{Changes, Constellation, ConstellationSource, Failed, make_constellations_by};
 pub(crate) use source::{NextHops, constellation};

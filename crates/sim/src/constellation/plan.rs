@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::constellation::source::{Constellation, Failed};
+use bentpipe_cc::{Span, Time};
+
+use crate::constellation::source::{Constellation, Departure, Failed};
 use crate::resolve::direction_plan::DirectionPlan;
+use crate::scenario::{Decide, LeftBehind, OnAir};
 
 /// A constellation prepared for a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +25,25 @@ pub struct NetworkPlan {
     /// What fails, in the order of the constellation; then the links that stations leave, each for an instant, if what is
     /// in flight there is lost.
     pub failed: Arc<[Failed]>,
+    /// What becomes of packets where tables change.
+    pub rules: Rules,
+    /// When stations leave satellites, in order of time; empty if that has no effect on packets that wait or come.
+    pub(super) departures: Arc<[Departure]>,
     /// The first port of each node, and the number of all.
     pub(super) first: Arc<[u32]>,
+}
+
+/// What becomes of packets where tables change. The default is Hypatia's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Packets between a station and a satellite that it leaves.
+    pub in_flight: OnAir,
+    /// Packets that wait for a link which a station leaves.
+    pub queue: LeftBehind,
+    /// For how long a station then neither sends nor receives.
+    pub outage: Span,
+    /// When the next hop of a packet is looked up.
+    pub decide: Decide,
 }
 
 /// A queue and a transmitter at a node.
@@ -37,11 +57,10 @@ pub struct Port {
 
 impl NetworkPlan {
     /// The ports of this constellation, with their plans.
-    /// `loses`: is what is in flight to or from a satellite lost when a station leaves it?
     pub(crate) fn new(
         constellation: Arc<Constellation>,
         [laser, up, down]: [DirectionPlan; 3],
-        loses: bool,
+        rules: Rules,
     ) -> Self {
         let (satellites, nodes) = (constellation.satellites, constellation.nodes());
         let mut lasers: Vec<(u32, u32)> =
@@ -60,12 +79,42 @@ impl NetworkPlan {
             ports.push(Port { node, to: None });
         }
         first.push(ports.len() as u32);
+        let asks = rules.decide == Decide::Departure;
+        let ground_asks = asks || rules.queue != LeftBehind::Kept || rules.outage > Span::ZERO;
+        let loses = rules.in_flight == OnAir::Lost;
+        let mut departures = if loses || ground_asks { constellation.departures() } else { Vec::new() };
         let mut failed = constellation.failed.clone();
         if loses {
-            failed.extend(constellation.departures());
+            let fails = |of: &Departure| Failed {
+                ends: (of.station, of.satellite),
+                from_ns: of.at.0,
+                to_ns: of.at.0,
+            };
+            failed.extend(departures.iter().map(fails));
         }
-        let failed = failed.into();
-        Self { constellation, laser, up, down, ports: ports.into(), failed, first: first.into() }
+        if !ground_asks {
+            departures.clear();
+        }
+        Self {
+            constellation,
+            laser: DirectionPlan { on_request: asks, ..laser },
+            up: DirectionPlan { on_request: ground_asks, ..up },
+            down: DirectionPlan { on_request: ground_asks, ..down },
+            ports: ports.into(),
+            failed: failed.into(),
+            rules,
+            departures: departures.into(),
+            first: first.into(),
+        }
+    }
+
+    /// When both stations of a pair, by their numbers, send and receive again after an instant at which their path
+    /// changes.
+    pub(crate) fn heard_again(&self, pair: [u32; 2], at: Time) -> Time {
+        let first = self.departures.partition_point(|of| of.at < at);
+        let mut then = self.departures[first..].iter().take_while(|of| of.at == at);
+        let is_silent = then.any(|of| pair.contains(&(of.station - self.constellation.satellites)));
+        if is_silent { at + self.rules.outage } else { at }
     }
 
     /// What a port is like.

@@ -45,6 +45,17 @@ pub struct Failed {
     pub to_ns: u64,
 }
 
+/// A station leaves a satellite: from now on no table of the station leads there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Departure {
+    /// The first instant after it.
+    pub(crate) at: Time,
+    /// The station, as a node.
+    pub(crate) station: u32,
+    /// The satellite.
+    pub(crate) satellite: u32,
+}
+
 /// Changes of the tables of next hops, in order of time. Columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
@@ -98,9 +109,8 @@ impl Constellation {
         known
     }
 
-    /// The links to satellites that stations leave, each at the instant from which on no table of the station leads
-    /// there.
-    pub(super) fn departures(&self) -> Vec<Failed> {
+    /// When stations leave satellites, in order of time.
+    pub(super) fn departures(&self) -> Vec<Departure> {
         let Changes { at_ns, node, destination, next } = &self.changes;
         // For each station how many of its destinations lead to each satellite, and where each leads.
         let mut used: Vec<BTreeMap<i64, usize>> = vec![BTreeMap::new(); self.stations.len()];
@@ -124,8 +134,8 @@ impl Constellation {
             for (station, satellite) in core::mem::take(&mut left) {
                 let is_left = used[station as usize].get(&satellite) == Some(&0);
                 let satellite = u32::try_from(satellite).ok().filter(|_| is_left);
-                let ends = satellite.map(|satellite| (self.satellites + station, satellite));
-                departures.extend(ends.map(|ends| Failed { ends, from_ns: at_ns[i], to_ns: at_ns[i] }));
+                let (at, station) = (Time(at_ns[i]), self.satellites + station);
+                departures.extend(satellite.map(|satellite| Departure { at, station, satellite }));
             }
         }
         departures

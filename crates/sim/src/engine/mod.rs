@@ -18,6 +18,7 @@ mod memory_bound;
 mod multipath;
 pub(crate) mod network;
 pub(crate) mod played;
+mod ports;
 mod reference;
 mod relations;
 mod routed;

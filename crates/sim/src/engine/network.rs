@@ -61,6 +61,8 @@ pub(super) struct Network {
     pub(super) forwarding: Option<Box<Forwarding>>,
     /// The air behind each of its ports.
     pub(super) airs: Vec<Air>,
+    /// Packets that a port has just given up, and that look for another one at its node.
+    pub(super) moved: Vec<Packet>,
     /// The classes of packets at each direction of the scenario whose queue sorts them by flow.
     classes: Vec<Box<[Class]>>,
     pub(super) flows: Vec<FlowState>,
@@ -145,6 +147,7 @@ impl Network {
             directions,
             forwarding,
             airs,
+            moved: Vec::new(),
             classes,
             hints: Hints::new(&plan.flows, &flows),
             connections,

@@ -124,7 +124,14 @@ impl Reference {
         if let Some(tap) = &mut self.network.tap {
             tap.popped(self.network.now, out.as_ref(), &mut self.network.directions[direction]);
         }
+        self.network.let_send(direction);
         self.expect(direction);
+        self.come_out(entity, direction, out);
+        self.enter_moved();
+    }
+
+    /// A packet has come out of a direction, or none.
+    fn come_out(&mut self, entity: u32, direction: usize, out: Option<(Packet, Fate)>) {
         let Some((mut packet, fate)) = out else { return };
         if fate != Fate::Delivered {
             return self.network.carried.free(packet.handle);
@@ -165,6 +172,13 @@ impl Reference {
         if forwarding.is_there(&packet) { self.on_packet(&mut packet) } else { self.enter(packet, None) }
     }
 
+    /// Offers what ports have given up to the ports of the next hops.
+    fn enter_moved(&mut self) {
+        for packet in std::mem::take(&mut self.network.moved) {
+            self.enter(packet, None);
+        }
+    }
+
     /// Offers a packet to the direction of its current hop. `brought`: the entity that has brought it; `None`
     /// if it leaves its host.
     fn enter(&mut self, mut packet: Packet, brought: Option<u32>) {
@@ -180,8 +194,7 @@ impl Reference {
         if let Some(tap) = &mut self.network.tap {
             tap.enters(self.network.now, i, &packet, &self.network.carried);
         }
-        let class = self.network.class(i, &packet);
-        let push = self.network.directions[i].push(self.network.now, packet, class);
+        let push = self.network.offer(i, &packet);
         if let Some(tap) = &mut self.network.tap {
             let place = (i, self.arrivals[i].0);
             tap.pushed(self.network.now, place, (&packet, push), &mut self.network.directions[i]);
@@ -196,6 +209,7 @@ impl Reference {
         }
         self.network.lose_doomed(i, self.network.now, brought);
         self.expect(i);
+        self.enter_moved();
     }
 
     /// Schedules the event of direction `i` for the instant at which the direction says that a packet leaves

@@ -154,8 +154,34 @@ impl Routed {
     fn on_arrival(&mut self, i: usize) {
         let direction = &mut self.network.directions[i];
         let out = direction.pop(self.network.now);
+        if direction.is_on_request() {
+            return self.on_request(i, out);
+        }
         let next = direction.next();
         self.events.expect_here(i, next);
+        self.come_out(i, out);
+    }
+
+    /// The same for a port on request.
+    #[inline(never)]
+    fn on_request(&mut self, i: usize, out: Option<(Packet, Fate)>) {
+        self.network.let_send(i);
+        let next = self.network.directions[i].next();
+        self.events.expect_here(i, next);
+        self.come_out(i, out);
+        self.enter_moved();
+    }
+
+    /// Offers what ports have given up to the ports of the next hops.
+    fn enter_moved(&mut self) {
+        for mut packet in std::mem::take(&mut self.network.moved) {
+            self.route(&mut packet);
+        }
+    }
+
+    /// A packet has come out of direction `i`, or none.
+    #[inline(always)]
+    fn come_out(&mut self, i: usize, out: Option<(Packet, Fate)>) {
         let Some((mut packet, fate)) = out else { return };
         if fate != Fate::Delivered {
             return self.network.carried.free(packet.handle);
@@ -261,10 +287,8 @@ impl Routed {
         if let Some(tap) = &mut self.network.tap {
             tap.enters(now, i, packet, &self.network.carried);
         }
-        let class = self.network.class(i, packet);
-        let direction = &mut self.network.directions[i];
-        let pushed = direction.push(now, *packet, class);
-        let next = direction.next();
+        let pushed = self.network.offer(i, packet);
+        let next = self.network.directions[i].next();
         self.events.expect_here(i, next);
         match pushed {
             Push::Taken => {}
@@ -272,6 +296,9 @@ impl Routed {
             Push::Dropped(_) => self.drop(packet),
         }
         self.network.lose_doomed(i, now, None);
+        if !self.network.moved.is_empty() {
+            self.enter_moved();
+        }
     }
 }
 

@@ -23,6 +23,7 @@ use crate::link::packet::{LOST, Packet};
 use crate::link::stages::{Crossing, Stages};
 use crate::link::under_way::UnderWay;
 use crate::queue::at_departure::{Class, Scheduled};
+use crate::queue::packet_store::Sifting;
 
 /// The parts of such a direction.
 #[derive(Debug)]
@@ -39,17 +40,54 @@ impl Departures<'_> {
     pub(super) fn push(&mut self, now: Time, packet: Packet, class: Class) -> Push {
         self.under_way.cancel_wake();
         self.decide_until(now);
+        let push = self.enqueue(now, packet, class);
+        if self.queue.is_idle() {
+            self.choose(now);
+        }
+        self.after_decisions();
+        push
+    }
+
+    /// A packet enters the queue.
+    #[inline(always)]
+    fn enqueue(&mut self, now: Time, packet: Packet, class: Class) -> Push {
         let (before, known) = (self.queue.store.verdicts.dropped, self.unreported());
         self.queue.enqueue(now, packet, class);
         let verdicts = &mut self.queue.store.verdicts;
         let refused =
             verdicts.dropped > before && verdicts.unreported.pop_if(|last| *last == packet).is_some();
         self.log_drops(now, known, Refusal::Early);
-        if self.queue.is_idle() {
-            self.choose(now);
-        }
-        self.after_decisions();
         if refused { Push::Dropped(Refusal::Full) } else { Push::Taken }
+    }
+
+    /// [`Departures::push`] for a direction on request.
+    pub(super) fn accept(&mut self, now: Time, packet: Packet, class: Class) -> Push {
+        let push = self.enqueue(now, packet, class);
+        self.count();
+        push
+    }
+
+    /// The packet that is next at a direction on request, whose transmitter is free.
+    pub(super) fn ask(&mut self, now: Time) -> Option<Packet> {
+        let known = self.unreported();
+        let packet = self.queue.ask(now);
+        self.log_drops(now, known, Refusal::Early);
+        self.count();
+        packet
+    }
+
+    /// The transmitter of a direction on request takes a packet.
+    pub(super) fn send(&mut self, now: Time, packet: Packet) {
+        let crossing = self.stages.cross(now.0, &packet);
+        self.finish(now, crossing, Frame::once(packet));
+    }
+
+    /// Asks `verdict` what becomes of each packet that waits at a direction on request.
+    pub(super) fn sift(&mut self, now: Time, verdict: &mut Sifting<'_>) {
+        let known = self.unreported();
+        self.queue.sift(now, verdict);
+        self.log_drops(now, known, Refusal::Flushed);
+        self.count();
     }
 
     /// Makes the decisions that were due by `now`.
@@ -86,6 +124,12 @@ impl Departures<'_> {
         if let Some(at) = wakes.then(|| self.next_choice()).flatten() {
             self.under_way.wake(at);
         }
+        self.count();
+    }
+
+    /// Updates the counts.
+    #[inline(always)]
+    fn count(&mut self) {
         let verdicts = &self.queue.store.verdicts;
         (self.counts.dropped_queue, self.counts.marked) = (verdicts.dropped, verdicts.marked);
         self.counts.most = self.counts.most.max(self.queue.waiting());

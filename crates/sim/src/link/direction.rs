@@ -50,6 +50,8 @@ enum QueueStage {
     Absent,
     OnArrival(Box<ArrivalQueue>),
     AtDeparture(Box<Scheduled>),
+    /// The same, but the owner of the direction asks for each packet (`direction/request.rs`).
+    OnRequest(Box<Scheduled>),
 }
 
 impl QueueStage {
@@ -63,7 +65,7 @@ impl QueueStage {
         match self {
             Self::DropTail(queue) => Some(&mut queue.backlog),
             Self::OnArrival(queue) => Some(&mut queue.waiting.backlog),
-            Self::Equal(_) | Self::Absent | Self::AtDeparture(_) => None,
+            Self::Equal(_) | Self::Absent | Self::AtDeparture(_) | Self::OnRequest(_) => None,
         }
     }
 }
@@ -102,7 +104,7 @@ impl Direction {
             Some(line) => discipline.start_along(line, plan.queue, *rate_bps, random),
             None => discipline.start(plan.queue, *rate_bps, random),
         };
-        if !link_layer.is_plain() {
+        if !link_layer.is_plain() || plan.on_request {
             rule = rule.at_departure(plan.queue, *rate_bps);
         }
         let flushes = line.as_ref().and_then(Flushes::new);
@@ -112,7 +114,8 @@ impl Direction {
             Rule::OnArrival(rule) => QueueStage::on_arrival(plan.queue, Some(rule), flushes),
             Rule::AtDeparture(rule) => {
                 let (thinning, by_turns) = (link_layer.ack_thinning, link_layer.access.is_some());
-                QueueStage::AtDeparture(Box::new(Scheduled::new(rule, thinning, by_turns, flushes)))
+                let queue = Box::new(Scheduled::new(rule, thinning, by_turns, flushes));
+                if plan.on_request { QueueStage::OnRequest(queue) } else { QueueStage::AtDeparture(queue) }
             }
         };
         Self::of(queue, stages)
@@ -231,7 +234,7 @@ impl Direction {
         let Stages { transmitter, channel, flight } = &self.stages;
         let plain = match &self.queue {
             QueueStage::Equal(_) | QueueStage::DropTail(_) | QueueStage::Absent => true,
-            QueueStage::OnArrival(_) | QueueStage::AtDeparture(_) => false,
+            QueueStage::OnArrival(_) | QueueStage::AtDeparture(_) | QueueStage::OnRequest(_) => false,
         };
         let time = transmitter.exact_time(size).filter(|_| plain && channel.is_clear());
         let together = channel.arq().is_some_and(ArqSender::is_in_order) || flight.brings_together();
@@ -262,12 +265,15 @@ impl Direction {
 
     /// The queue, if it decides at departure.
     pub(crate) fn scheduled(&mut self) -> Option<&mut Scheduled> {
-        if let QueueStage::AtDeparture(scheduled) = &mut self.queue { Some(scheduled) } else { None }
+        match &mut self.queue {
+            QueueStage::AtDeparture(scheduled) | QueueStage::OnRequest(scheduled) => Some(scheduled),
+            _ => None,
+        }
     }
 
     /// Does its queue decide at departure?
     pub(crate) fn decides_at_departure(&self) -> bool {
-        matches!(self.queue, QueueStage::AtDeparture(_))
+        matches!(self.queue, QueueStage::AtDeparture(_) | QueueStage::OnRequest(_))
     }
 
     /// Its parts, if its queue decides at departure.
@@ -382,11 +388,15 @@ impl Direction {
         self.under_way.packets().chain(self.held())
     }
 
-    /// The packets that the transmitter has sent in part, and those that ARQ holds.
+    /// The packets that the transmitter has sent in part, those that ARQ holds, and those that wait beside the queue.
     fn held(&self) -> impl Iterator<Item = &Packet> {
         let partial = self.stages.transmitter.peek_opportunities().and_then(|slots| slots.partial.as_ref());
         let again = self.stages.channel.arq().into_iter().flat_map(ArqSender::packets);
-        partial.map(|(frame, _)| &frame.packet).into_iter().chain(again)
+        let beside = match &self.queue {
+            QueueStage::OnRequest(queue) => Some(queue.held()),
+            _ => None,
+        };
+        partial.map(|(frame, _)| &frame.packet).into_iter().chain(again).chain(beside.into_iter().flatten())
     }
 }
 
@@ -414,5 +424,6 @@ fn send(
 
 mod books;
 mod followed;
+mod request;
 #[cfg(test)]
 mod tests;

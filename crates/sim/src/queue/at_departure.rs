@@ -1,5 +1,6 @@
 //! Queues that decide when the transmitter is free: packets may be dropped then, or others may go first.
 
+use std::collections::VecDeque;
 use std::fmt;
 
 use bentpipe_cc::Time;
@@ -9,7 +10,7 @@ use crate::link::flushes::Flushes;
 use crate::link::headers::Headers;
 use crate::link::packet::Packet;
 use crate::queue::ack_thinning::{AckFilter, Offer};
-use crate::queue::packet_store::Store;
+use crate::queue::packet_store::{Sifted, Sifting, Store};
 
 /// How many hashes there are.
 const HASHES: u64 = 1 << 53;
@@ -54,8 +55,8 @@ pub(crate) trait AtDeparture: fmt::Debug + Send {
     /// once, before the first packet. Without a table it finds no headers.
     fn share(&mut self, _headers: &Headers) {}
 
-    /// Drops all packets that wait at `now`.
-    fn flush(&mut self, now: Time, store: &mut Store);
+    /// Asks `verdict` what becomes of each packet that waits at `now`.
+    fn sift(&mut self, now: Time, store: &mut Store, verdict: &mut Sifting<'_>);
 
     /// Bytes that wait, by the counters of the queues.
     fn bytes(&self) -> u64;
@@ -74,7 +75,9 @@ pub(crate) struct Scheduled {
     idle: bool,
     /// Each packet waits for an opportunity, so the transmitter is never idle.
     by_turns: bool,
-    /// Packets that came, and packets that were sent.
+    /// Packets that left the queue but may not be sent before an instant, in its order.
+    held: VecDeque<(Time, Packet)>,
+    /// Packets that came and were not taken back, and packets that left the queue towards the transmitter.
     came: u64,
     sent: u64,
     /// Most bytes that ever waited.
@@ -101,6 +104,7 @@ impl Scheduled {
             thinning: thinning.map(|most| Box::new(AckFilter::new(most))),
             idle: !by_turns,
             by_turns,
+            held: VecDeque::new(),
             came: 0,
             sent: 0,
             most_bytes: 0,
@@ -139,7 +143,7 @@ impl Scheduled {
         self.most_bytes
     }
 
-    /// Packets that came.
+    /// Packets that came; those that the owner of the direction took back do not count.
     pub(crate) fn came(&self) -> u64 {
         self.came
     }
@@ -183,6 +187,57 @@ impl Scheduled {
         packet
     }
 
+    /// The packet for a transmitter that is free at `now` and on request: one that was held until then, or the queue's.
+    pub(crate) fn ask(&mut self, now: Time) -> Option<Packet> {
+        if self.first_held().is_some_and(|until| until <= now) {
+            self.stay_busy();
+            return self.held.pop_front().map(|(_, packet)| packet);
+        }
+        self.dequeue(now)
+    }
+
+    /// A packet for which the transmitter has asked goes elsewhere.
+    pub(crate) fn hand_back(&mut self) {
+        self.came -= 1;
+        self.sent -= 1;
+    }
+
+    /// A packet for which the transmitter has asked may not be sent before `until`.
+    pub(crate) fn hold(&mut self, until: Time, packet: Packet) {
+        let place = self.held.partition_point(|(other, _)| *other <= until);
+        self.held.insert(place, (until, packet));
+    }
+
+    /// Until when the first of the packets that are held waits.
+    pub(crate) fn first_held(&self) -> Option<Time> {
+        self.held.front().map(|(until, _)| *until)
+    }
+
+    /// The packets that are held.
+    pub(crate) fn held(&self) -> impl Iterator<Item = &Packet> {
+        self.held.iter().map(|(_, packet)| packet)
+    }
+
+    /// Asks `verdict` what becomes of each packet that waits at `now`: held ones, then those of the queue.
+    pub(crate) fn sift(&mut self, now: Time, verdict: &mut Sifting<'_>) {
+        self.watch(now);
+        let Self { held, came, sent, store, rule, .. } = self;
+        let mut verdict = |packet: &mut Packet| {
+            let becomes = verdict(packet);
+            *came -= u64::from(becomes == Sifted::Returned);
+            becomes
+        };
+        held.retain_mut(|(_, packet)| {
+            let becomes = verdict(packet);
+            if becomes == Sifted::Dropped {
+                store.verdicts.drop(*packet);
+            }
+            *sent -= u64::from(becomes != Sifted::Stays);
+            becomes == Sifted::Stays
+        });
+        rule.sift(now, store, &mut verdict);
+    }
+
     /// The transmitter sends a packet that does not come from the queue.
     pub(crate) fn stay_busy(&mut self) {
         self.idle = false;
@@ -219,7 +274,7 @@ impl Scheduled {
         self.flushes.as_mut().into_iter().for_each(|flushes| flushes.pass());
         self.watch(now);
         let before = self.store.verdicts.unreported.len();
-        self.rule.flush(now, &mut self.store);
+        self.rule.sift(now, &mut self.store, &mut |_| Sifted::Dropped);
         if let Some(thinning) = &mut self.thinning {
             self.store.verdicts.unreported[before..].iter().for_each(|packet| thinning.forget(packet));
         }

@@ -18,7 +18,7 @@ use crate::link::random::Stream;
 use crate::queue::at_departure::{AtDeparture, Class};
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
-use crate::queue::packet_store::{Fifo, Store};
+use crate::queue::packet_store::{Fifo, Sifting, Store};
 
 /// Drops that begin again within this many intervals of the last one start at the rate that they had reached.
 const MEMORY: u64 = 16;
@@ -111,8 +111,8 @@ impl AtDeparture for CodelQueue {
         self.codel.next(&self.plan, now, &mut self.fifo, store)
     }
 
-    fn flush(&mut self, _: Time, store: &mut Store) {
-        store.flush(&mut self.fifo);
+    fn sift(&mut self, _: Time, store: &mut Store, verdict: &mut Sifting<'_>) {
+        store.sift(&mut self.fifo, verdict);
     }
 
     fn bytes(&self) -> u64 {

@@ -12,7 +12,7 @@ use crate::link::headers::Headers;
 use crate::link::packet::Packet;
 use crate::queue::at_departure::{AtDeparture, Class};
 use crate::queue::context::QueueLimit;
-use crate::queue::packet_store::{Fifo, Store};
+use crate::queue::packet_store::{Fifo, Sifting, Store};
 
 /// The computation of such a queue. Sizes are in bytes on the wire. Packets without a header are
 /// acknowledgements and packets of flows that do not use it.
@@ -91,9 +91,9 @@ impl<C: Computation> AtDeparture for ComputingQueue<C> {
         self.headers = headers.clone();
     }
 
-    fn flush(&mut self, now: Time, store: &mut Store) {
+    fn sift(&mut self, now: Time, store: &mut Store, verdict: &mut Sifting<'_>) {
         self.catch_up(now);
-        store.flush(&mut self.fifo);
+        store.sift(&mut self.fifo, verdict);
     }
 
     fn bytes(&self) -> u64 {

@@ -19,7 +19,7 @@ use crate::link::time_line::TimeLine;
 use crate::queue::at_departure::{AtDeparture, Class};
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
-use crate::queue::packet_store::{Fifo, Store};
+use crate::queue::packet_store::{Fifo, Sifting, Store};
 use crate::queue::room::{ChangingRoom, Room};
 
 keys! {
@@ -92,8 +92,8 @@ impl AtDeparture for DropFrontState {
         store.pop(&mut self.fifo).map(|(_, packet)| packet)
     }
 
-    fn flush(&mut self, _: Time, store: &mut Store) {
-        store.flush(&mut self.fifo);
+    fn sift(&mut self, _: Time, store: &mut Store, verdict: &mut Sifting<'_>) {
+        store.sift(&mut self.fifo, verdict);
     }
 
     fn bytes(&self) -> u64 {

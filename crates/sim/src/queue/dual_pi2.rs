@@ -41,7 +41,7 @@ use crate::queue::at_departure::{AtDeparture, Class};
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::on_arrival::Verdict;
-use crate::queue::packet_store::{Fifo, Store};
+use crate::queue::packet_store::{Fifo, Sifting, Store};
 
 keys! {
     /// Two coupled queues (RFC 9332). Packets of flows with `ect1` wait for a millisecond or so and are
@@ -200,10 +200,10 @@ impl AtDeparture for DualPi2State {
         }
     }
 
-    fn flush(&mut self, now: Time, store: &mut Store) {
+    fn sift(&mut self, now: Time, store: &mut Store, verdict: &mut Sifting<'_>) {
         self.catch_up(now, store);
-        store.flush(&mut self.l4s.fifo);
-        store.flush(&mut self.classic.fifo);
+        store.sift(&mut self.l4s.fifo, verdict);
+        store.sift(&mut self.classic.fifo, verdict);
     }
 
     fn bytes(&self) -> u64 {

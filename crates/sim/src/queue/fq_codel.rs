@@ -17,7 +17,7 @@ use crate::queue::codel::{CodelPlan, CodelState};
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::largest_backlog::LargestBacklog;
-use crate::queue::packet_store::{Fifo, Store};
+use crate::queue::packet_store::{Fifo, Sifting, Store};
 
 /// No queue.
 const NONE: u32 = u32::MAX;
@@ -216,10 +216,11 @@ impl AtDeparture for FqCodelState {
         }
     }
 
-    fn flush(&mut self, _: Time, store: &mut Store) {
+    fn sift(&mut self, _: Time, store: &mut Store, verdict: &mut Sifting<'_>) {
         // Lists stay as they are: a queue that is found empty leaves them.
-        self.queues.iter_mut().for_each(|queue| store.flush(&mut queue.fifo));
-        (self.packets, self.bytes) = (0, 0);
+        self.queues.iter_mut().for_each(|queue| store.sift(&mut queue.fifo, verdict));
+        self.packets = self.queues.iter().map(|queue| queue.fifo.packets).sum();
+        self.bytes = self.queues.iter().map(|queue| queue.fifo.bytes).sum();
     }
 
     fn bytes(&self) -> u64 {

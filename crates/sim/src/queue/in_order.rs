@@ -8,7 +8,7 @@ use crate::link::packet::Packet;
 use crate::queue::at_departure::{AtDeparture, Class};
 use crate::queue::context::QueueLimit;
 use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
-use crate::queue::packet_store::{Fifo, Store};
+use crate::queue::packet_store::{Fifo, Sifting, Store};
 
 /// The queue of one direction.
 #[derive(Debug)]
@@ -70,8 +70,8 @@ impl AtDeparture for InOrder {
         Some(packet)
     }
 
-    fn flush(&mut self, _: Time, store: &mut Store) {
-        store.flush(&mut self.fifo);
+    fn sift(&mut self, _: Time, store: &mut Store, verdict: &mut Sifting<'_>) {
+        store.sift(&mut self.fifo, verdict);
     }
 
     fn bytes(&self) -> u64 {

@@ -135,13 +135,33 @@ impl Store {
         Some((since, packet))
     }
 
-    /// Drops all packets of `fifo`.
-    pub(crate) fn flush(&mut self, fifo: &mut Fifo) {
-        while let Some((_, packet)) = self.pop(fifo) {
-            self.verdicts.drop(packet);
+    /// Asks `verdict` what becomes of each packet of `fifo`, in its order. Those that stay keep their order, and the
+    /// slots that they have.
+    pub(crate) fn sift(&mut self, fifo: &mut Fifo, verdict: &mut Sifting<'_>) {
+        for _ in 0..fifo.packets {
+            let Some((since, mut packet)) = self.pop(fifo) else { break };
+            match verdict(&mut packet) {
+                Sifted::Stays => self.push(fifo, since, packet),
+                Sifted::Dropped => self.verdicts.drop(packet),
+                Sifted::Returned => {}
+            }
         }
     }
 }
+
+/// What becomes of a packet that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sifted {
+    /// It waits on.
+    Stays,
+    /// It is dropped.
+    Dropped,
+    /// The owner of the direction takes it back.
+    Returned,
+}
+
+/// Says what becomes of a packet that waits. It may change where the packet goes, but not its size.
+pub(crate) type Sifting<'a> = dyn FnMut(&mut Packet) -> Sifted + 'a;
 
 /// The verdicts of queues against packets.
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use crate::link::random::Stream;
 use crate::queue::at_departure::{AtDeparture, Class};
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
-use crate::queue::packet_store::{Fifo, Store};
+use crate::queue::packet_store::{Fifo, Sifting, Store};
 
 keys! {
     /// Strict priorities: a band sends only while all before it are empty. A flow's `priority` is its band;
@@ -81,8 +81,8 @@ impl AtDeparture for PriorityState {
         self.bands.iter_mut().find_map(|band| store.pop(band)).map(|(_, packet)| packet)
     }
 
-    fn flush(&mut self, _: Time, store: &mut Store) {
-        self.bands.iter_mut().for_each(|band| store.flush(band));
+    fn sift(&mut self, _: Time, store: &mut Store, verdict: &mut Sifting<'_>) {
+        self.bands.iter_mut().for_each(|band| store.sift(band, verdict));
     }
 
     fn bytes(&self) -> u64 {

@@ -25,6 +25,9 @@ pub struct DirectionPlan {
     pub line: Option<TimeLine>,
     /// Access to the channel, repeats of lost packets, thinning of acknowledgements.
     pub link_layer: LinkLayerPlan,
+    /// Does its owner ask for each packet that it sends? So do ports of a constellation whose rules need to know when a
+    /// packet waits.
+    pub on_request: bool,
 }
 
 /// What the link layer of a direction does besides sending packets one after the other.
@@ -56,6 +59,7 @@ impl DirectionPlan {
             loss: Vec::new(),
             line: None,
             link_layer: LinkLayerPlan::default(),
+            on_request: false,
         }
     }
 

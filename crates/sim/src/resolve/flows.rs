@@ -152,8 +152,8 @@ pub(crate) fn expand(
                     extra_delay: flow.extra_delay.filter(|_| part.is_at_server()).map_or(Span::ZERO, |d| d.0),
                     ack_jitter: if part.reaches_client() { ack_jitter } else { Span::ZERO },
                     priority,
-                    hints: match (&changes, pair) {
-                        (Some(changes), Some(pair)) => path_hints(flow, changes, pair.ends),
+                    hints: match (&changes, pair, network) {
+                        (Some(changes), Some(pair), Some(of)) => path_hints(flow, of, changes, pair.ends),
                         _ if part.is_whole() && connection.is_none() => whole.clone(),
                         _ => hints_on(flow, path, ack_path, paths[index].wire, links),
                     },

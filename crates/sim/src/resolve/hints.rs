@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bentpipe_cc::registry;
 use bentpipe_cc::{Hint, LinkQuality, PathChange, Rate, RateChange, Span, Time};
 
+use crate::constellation::NetworkPlan;
 use crate::keys::error::{Error, Key};
 use crate::resolve::path::{PathPlan, bit_error_rate};
 use crate::resolve::plan::{DirectionId, DirectionPlan, LinkPlan, TimedHint};
@@ -52,15 +53,17 @@ pub(crate) fn hints(
     Ok(hints)
 }
 
-/// The hints about the path of a flow between two stations. `changes`: when the path of each pair changes.
+/// The hints about the path of a flow between two stations of a network. `changes`: when the path of each pair changes.
 pub(crate) fn path_hints(
     flow: &Flow,
+    network: &NetworkPlan,
     changes: &BTreeMap<[u32; 2], Vec<Time>>,
     [from, to]: [u32; 2],
 ) -> Arc<[TimedHint]> {
     let instants: BTreeSet<Time> =
         [[from, to], [to, from]].iter().filter_map(|pair| changes.get(pair)).flatten().copied().collect();
-    instants.into_iter().map(|at| path_change(flow, at, at)).collect()
+    let hint = |at: Time| path_change(flow, at, network.heard_again([from, to], at));
+    instants.into_iter().map(hint).collect()
 }
 
 /// When the host of a sender learns of a change at `at`.

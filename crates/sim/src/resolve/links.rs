@@ -229,7 +229,7 @@ impl Work<'_> {
             }
         }
         let link_layer = LinkLayerPlan::default();
-        Ok(DirectionPlan { rate_bps, delay, queue, discipline, loss, line, link_layer })
+        Ok(DirectionPlan { rate_bps, delay, queue, discipline, loss, line, link_layer, on_request: false })
     }
 
     /// The room and the discipline of the queue of one direction called `link`; `key` is

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bentpipe_cc::Span;
 use serde_json::json;
 
-use crate::constellation::{Constellation, NetworkPlan, constellation};
+use crate::constellation::{Constellation, NetworkPlan, Rules, constellation};
 use crate::keys::error::{Error, Key};
 use crate::keys::units::{BitRate, QueueRoom, QueueSize};
 use crate::queue::{Context, DropTail, Queue};
@@ -13,7 +13,7 @@ use crate::resolve::links::DEFAULT_WIRE;
 use crate::resolve::path::PathPlan;
 use crate::resolve::plan::DirectionPlan;
 use crate::resolve::work::Work;
-use crate::scenario::{NetworkKeys, OnAir, PortKeys};
+use crate::scenario::{NetworkKeys, PortKeys};
 
 /// The queue of a port that is given none (Hypatia).
 const PACKETS: u64 = 100;
@@ -51,7 +51,7 @@ pub(super) fn of_scenario(work: &mut Work<'_>) -> Result<Option<Arc<Constellatio
     // Rates and queues change nothing of what orbits give: runs that differ in them share it.
     let mut keys = serde_json::to_value(network).unwrap_or_default();
     if let Some(keys) = keys.as_object_mut() {
-        keys.retain(|key, _| !matches!(key.as_str(), "gsl" | "down" | "in_flight"));
+        keys.retain(|key, _| !matches!(key.as_str(), "gsl" | "down" | "decide" | "handover"));
         keys.insert("isl".to_owned(), network.isl.is_some().into());
     }
     let request = json!({
@@ -84,8 +84,19 @@ pub(super) fn plan(
         }
         None => return Err(work.error(&Key::of(["network"]), "is missing")),
     };
-    let loses = work.scenario.network.as_ref().and_then(|keys| keys.in_flight) == Some(OnAir::Lost);
-    Ok(Arc::new(NetworkPlan::new(constellation, [laser?, up?, down?], loses)))
+    Ok(Arc::new(NetworkPlan::new(constellation, [laser?, up?, down?], rules(work))))
+}
+
+/// What becomes of packets where tables change.
+fn rules(work: &Work<'_>) -> Rules {
+    let keys = work.scenario.network.as_ref();
+    let handover = keys.and_then(|keys| keys.handover).unwrap_or_default();
+    Rules {
+        in_flight: handover.in_flight,
+        queue: handover.queue,
+        outage: handover.outage.map_or(Span::ZERO, |outage| outage.0),
+        decide: keys.and_then(|keys| keys.decide).unwrap_or_default(),
+    }
 }
 
 /// The numbers by which the queue of a port is resolved.

@@ -52,9 +52,10 @@ keys! {
         pub every?: String,
         /// Do stations pass on what is for others? Default no.
         pub relays?: bool,
-        /// The fate of packets between a station and a satellite at the instant at which the station leaves it: no table of
-        /// the station leads there any more. Default "delivered".
-        pub in_flight?: OnAir,
+        /// When the next hop of a packet is looked up. Default "arrival".
+        pub decide?: Decide,
+        /// What becomes of packets when a station leaves a satellite: no table of the station leads there any more.
+        pub handover?: NetworkHandoverKeys,
         /// What fails, and when: "satellite 17", "laser 17-18", "station Tokyo" or "5 % of lasers, seed 3", each with
         /// ", from 20 s to 60 s" and ", detected after 5 s" if need be. Until it is detected packets are sent over it
         /// and lost.
@@ -67,6 +68,20 @@ keys! {
         pub gsl: PortKeys,
         /// What differs in the ports of the satellites to the ground.
         pub down?: PortKeys,
+    }
+
+    /// What becomes of packets when a station leaves a satellite.
+    #[derive(Copy, Default)]
+    pub struct NetworkHandoverKeys {
+        /// The fate of packets between the two that are partly sent or on their way. Default "delivered".
+        #[serde(default)]
+        pub in_flight: OnAir,
+        /// The fate of packets that wait in the satellite for the station, or in the station for the satellite. Default
+        /// "kept".
+        #[serde(default)]
+        pub queue: LeftBehind,
+        /// For how long the station then sends nothing, and nothing is sent to it. Default "0 s".
+        pub outage?: Duration,
     }
 
     /// A port: a queue and a transmitter.
@@ -112,6 +127,30 @@ pub enum Select {
     HighestElevation,
     /// The one that stays in reach for longest.
     LongestVisible,
+}
+
+/// When the next hop of a packet is looked up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decide {
+    /// When it arrives at a node.
+    #[default]
+    Arrival,
+    /// When it arrives, and again when its transmission begins. If another port leads there, it joins the queue of that.
+    Departure,
+}
+
+/// What becomes of packets that wait for a link when a station leaves its satellite.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeftBehind {
+    /// They are sent over it.
+    #[default]
+    Kept,
+    /// They are dropped.
+    Flushed,
+    /// They look up their next hop again.
+    Requeued,
 }
 
 /// The pairs of stations of a flow that stands for many.

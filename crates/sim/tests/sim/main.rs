@@ -9,6 +9,7 @@ mod extra_segments;
 mod extremes;
 mod link_layers;
 mod multipath;
+mod network_rules;
 mod networks;
 mod played;
 mod promises;

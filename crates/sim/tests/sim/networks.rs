@@ -160,6 +160,23 @@ fn two() -> Constellation {
     }
 }
 
+/// The same, but at 1 s, and not later, the tables change: of a node, to a station, the next node.
+fn two_until_1s(then: &[(u32, u32, i64)]) -> Constellation {
+    let mut made = two();
+    let Changes { at_ns, node, destination, next } = &mut made.changes;
+    at_ns.truncate(6);
+    node.truncate(6);
+    destination.truncate(6);
+    next.truncate(6);
+    for &(at, to, over) in then {
+        at_ns.push(1_000_000_000);
+        node.push(at);
+        destination.push(to);
+        next.push(over);
+    }
+    made
+}
+
 /// Makes the simulator draw its constellations.
 fn draw_constellations() {
     static ONCE: Once = Once::new();
@@ -169,16 +186,9 @@ fn draw_constellations() {
             match request["network"]["shell"][0].as_str() {
                 Some("two") => Ok(two()),
                 // At 1 s station "west" changes over from satellite 0 to satellite 1.
-                Some("leaving") => {
-                    let mut made = two();
-                    let Changes { at_ns, node, destination, next } = &mut made.changes;
-                    (at_ns[6], node[6], destination[6], next[6]) = (1_000_000_000, 2, 3, 1);
-                    at_ns.truncate(7);
-                    node.truncate(7);
-                    destination.truncate(7);
-                    next.truncate(7);
-                    Ok(made)
-                }
+                Some("leaving") => Ok(two_until_1s(&[(2, 3, 1), (0, 2, 1), (1, 2, 2)])),
+                // At 1 s satellite 0 reaches station "east".
+                Some("reaching") => Ok(two_until_1s(&[(0, 3, 3)])),
                 // The laser fails for a tenth of a second.
                 Some("failing") => {
                     let failed = Failed { ends: (1, 0), from_ns: 1_000_000_000, to_ns: 1_100_000_000 };
@@ -211,7 +221,9 @@ fn scenario(seed: u64) -> String {
         ", loss = [{ kind = \"outage\", from = \"0.5 s\", to = \"0.7 s\" }]",
     ];
     let rates = ["300 kbit/s", "2 Mbit/s", "12 Mbit/s", "1 Gbit/s"];
-    let in_flight = ["", "", "in_flight = \"lost\""];
+    let in_flight = ["delivered", "delivered", "lost"];
+    let waiting = ["kept", "kept", "flushed", "requeued"];
+    let outages = ["0 s", "0 s", "3 ms", "400 ms"];
     let mut text = format!("duration = \"{} s\"\nseed = {}\n", 1 + random.below(4), random.below(99));
     _ = writeln!(
         text,
@@ -219,7 +231,14 @@ fn scenario(seed: u64) -> String {
         random.of(&["", "record = { interval = \"50 ms\", links = true }", "record = { flows = true }"])
     );
     _ = writeln!(text, "[network]\nshell = \"drawn-{seed}\"");
-    _ = writeln!(text, "{}", random.of(&in_flight));
+    _ = writeln!(text, "decide = \"{}\"", random.of(&["arrival", "arrival", "departure"]));
+    _ = writeln!(
+        text,
+        "handover = {{ in_flight = \"{}\", queue = \"{}\", outage = \"{}\" }}",
+        random.of(&in_flight),
+        random.of(&waiting),
+        random.of(&outages)
+    );
     for port in ["isl", "gsl"] {
         let (rate, queue, loss) = (random.of(&rates), random.of(&queues), random.of(&losses));
         _ = writeln!(text, "{port} = {{ rate = \"{rate}\"{queue}{loss} }}");
@@ -263,12 +282,12 @@ fn scenario(seed: u64) -> String {
     text
 }
 
-fn plan(text: &str) -> Result<Plan, bentpipe_sim::Error> {
+pub(crate) fn plan(text: &str) -> Result<Plan, bentpipe_sim::Error> {
     draw_constellations();
     Scenario::from_toml(text, "network.toml", &[])?.resolve()
 }
 
-fn by_both_loops(text: &str) -> Result<Outcome, TestCaseError> {
+pub(crate) fn by_both_loops(text: &str) -> Result<Outcome, TestCaseError> {
     let plan = plan(text).map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
     let both = [run, run_by_reference].map(|run| run(&plan, &mut no_supply, &mut |_| true));
     let [fast, reference] = both.map(|of| of.map_err(|e| TestCaseError::fail(format!("{e}\n{text}"))));
@@ -291,7 +310,7 @@ fn by_both_loops(text: &str) -> Result<Outcome, TestCaseError> {
 }
 
 /// A scenario of 4 s over [`two`].
-fn over_two(more: &str) -> String {
+pub(crate) fn over_two(more: &str) -> String {
     format!(
         "duration = \"4 s\"\nrecord = {{ transfers = true, interval = \"1 s\", links = true }}\n[network]\n\
          shell = \"two\"\nisl = {{ rate = \"1 Mbit/s\" }}\ngsl = {{ rate = \"2 Mbit/s\" }}\n{more}"
@@ -383,7 +402,8 @@ fn what_is_in_flight_is_lost_where_a_station_leaves_its_satellite() {
     let text = over_two(cbr).replace("\"two\"", "\"leaving\"").replace("\"1 Mbit/s\"", "\"9 Mbit/s\"");
     let kept = by_both_loops(&text).expect("a run");
     assert_eq!(kept.report.flows[0].dropped_packets, 0);
-    let lost = by_both_loops(&text.replace("[network]", "[network]\nin_flight = \"lost\"")).expect("a run");
+    let lost = by_both_loops(&text.replace("[network]", "[network]\nhandover = { in_flight = \"lost\" }"))
+        .expect("a run");
     assert_eq!(lost.report.flows[0].dropped_packets, 3);
     let up = lost.report.links.iter().find(|link| link.name == "west>ground").expect("a port");
     assert_eq!(up.dropped_error, 3);

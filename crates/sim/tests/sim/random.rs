@@ -346,10 +346,10 @@ fn every_kind_and_option_is_drawn() {
     let mut schema: Value = serde_json::from_str(&bentpipe_sim::schema()).expect("a schema");
     // Constellations are drawn elsewhere (networks.rs).
     let tables = schema["$defs"].as_object_mut().expect("tables");
-    for name in
-        ["NetworkKeys", "PortKeys", "ReachRule", "RouteKey", "Select", "PairRule", "Gravity", "PairFile"]
-    {
-        tables.remove(name);
+    let network =
+        ["NetworkKeys", "NetworkHandoverKeys", "PortKeys", "ReachRule", "RouteKey", "Select", "Decide"];
+    for name in network.iter().chain(&["LeftBehind", "PairRule", "Gravity", "PairFile"]) {
+        tables.remove(*name);
     }
     let of_flow = schema["$defs"]["Flow"]["properties"].as_object_mut().expect("keys");
     for key in ["from", "to", "pairs"] {

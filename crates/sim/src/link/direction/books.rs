@@ -7,10 +7,10 @@ use crate::link::backlog::Backlog;
 use crate::link::packet::Packet;
 
 impl Direction {
-    /// Packets that came.
+    /// Packets that came; those that its owner took back do not count.
     pub(crate) fn offered(&self) -> u64 {
         match &self.queue {
-            QueueStage::AtDeparture(scheduled) => scheduled.came(),
+            QueueStage::AtDeparture(scheduled) | QueueStage::OnRequest(scheduled) => scheduled.came(),
             _ => self.counts.offered,
         }
     }
@@ -22,7 +22,7 @@ impl Direction {
         }
         match &mut self.queue {
             QueueStage::Equal(equal) => equal.waiting(&self.stages.transmitter, now.0),
-            QueueStage::AtDeparture(scheduled) => scheduled.waiting(),
+            QueueStage::AtDeparture(scheduled) | QueueStage::OnRequest(scheduled) => scheduled.waiting(),
             queue => queue.backlog().map_or(0, |backlog| {
                 backlog.drain(now.0);
                 backlog.packets()
@@ -41,7 +41,7 @@ impl Direction {
     pub fn waiting_bytes(&mut self, now: Time) -> u64 {
         self.waiting(now);
         match &mut self.queue {
-            QueueStage::AtDeparture(scheduled) => scheduled.bytes(),
+            QueueStage::AtDeparture(scheduled) | QueueStage::OnRequest(scheduled) => scheduled.bytes(),
             queue => queue.backlog().map_or(0, |backlog| backlog.bytes()),
         }
     }
@@ -71,7 +71,7 @@ impl Direction {
     /// Packets for which it keeps state. A packet that waits and is in flight counts twice.
     pub(crate) fn kept(&mut self) -> u64 {
         let waiting = match &mut self.queue {
-            QueueStage::AtDeparture(scheduled) => scheduled.waiting(),
+            QueueStage::AtDeparture(scheduled) | QueueStage::OnRequest(scheduled) => scheduled.waiting(),
             queue => queue.backlog().map_or(0, |backlog| backlog.packets()),
         };
         waiting + self.on_the_way().count() as u64
@@ -102,7 +102,9 @@ impl Direction {
         // Packets that still wait have been charged for their wait beyond the end.
         let beyond = match &mut self.queue {
             QueueStage::Equal(equal) => equal.waits(&self.stages.transmitter, end.0),
-            QueueStage::AtDeparture(scheduled) => return scheduled.queue_mean(end),
+            QueueStage::AtDeparture(scheduled) | QueueStage::OnRequest(scheduled) => {
+                return scheduled.queue_mean(end);
+            }
             queue => queue.backlog().map_or(0, |backlog| {
                 backlog.drain(end.0);
                 backlog.begins().map(|begin| u128::from(begin - end.0)).sum()
