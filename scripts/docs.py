@@ -80,7 +80,15 @@ def draw() -> None:
             [*witness, "--figure", place / "equilibria.svg"], stdout=subprocess.DEVNULL, check=True
         )
         load("gallery")(place).run()
-        for name in ("leo", "satellite-2026", "simd-tfrc", "star-http", "hswa-links", "hypatia"):
+        for name in (
+            "leo",
+            "satellite-2026",
+            "simd-tfrc",
+            "star-http",
+            "hswa-links",
+            "hypatia",
+            "network-rules",
+        ):
             load(name)(md.DOCS).draw(place)
         for pattern in PICTURES:
             for old in md.DOCS.glob(pattern):

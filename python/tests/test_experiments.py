@@ -96,7 +96,8 @@ def test_an_experiment_has_the_name_under_which_it_is_listed(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["buffers", "leo", "satellite-2026", "simd-tfrc", "star-http", "hswa-links", "hypatia"]
+    "name",
+    ["buffers", "leo", "satellite-2026", "simd-tfrc", "star-http", "hswa-links", "hypatia", "network-rules"],
 )
 def test_quick_runs_are_correct_and_part_of_the_full_ones(name: str, tmp_path: Path) -> None:
     quick, full = (experiments.load(name)(tmp_path, quick=quick) for quick in (True, False))

@@ -24,6 +24,7 @@ OWN = {
     "star-http": ("announced.star_http:StarHttp", "", "Web pages over TCP-STAR, which its paper announces"),
     "hswa-links": ("announced.hswa_links:HswaLinks", "", "HSWA-TCP over asymmetric links, and in rain"),
     "hypatia": ("hypatia:Hypatia", "", "A loaded constellation, as in Hypatia's paper and beyond it"),
+    "network-rules": ("network_rules:NetworkRules", "", "Each rule of a loaded constellation, changed alone"),
     "starlink": ("starlink.capacity:OverCapacity", " --data DIR", "BBR over measured Starlink capacity"),
     "starlink-model": ("starlink.model:Validation", " --data DIR", "TCP over the model of Starlink"),
     "starlink-race": ("starlink.model:StarlinkRace", "", "Algorithms over all ends of the model of Starlink"),
