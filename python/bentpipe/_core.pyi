@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "EVENTS_PER_PROGRESS",
+    "VECTOR_EVENTS",
     "ControllerError",
     "EmulatedNetwork",
     "Environments",
@@ -23,6 +24,7 @@ __all__ = [
     "controllers",
     "drawn_line",
     "drawn_profiles",
+    "drill",
     "kernel_detach",
     "kernel_gaps",
     "kernel_status",
@@ -42,6 +44,7 @@ __all__ = [
     "schema",
     "tables",
     "units",
+    "vectors",
 ]
 
 __version__: str

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use bentpipe_cc::Time;
 
 use crate::constellation::plan::NetworkPlan;
-use crate::constellation::source::Departure;
+use crate::constellation::source::Handoff;
 use crate::scenario::LeftBehind;
 
 /// The state of all handovers.
@@ -28,7 +28,7 @@ impl Handovers {
         let mut leaves = Vec::new();
         if rules.queue != LeftBehind::Kept {
             leaves.resize(plan.ports.len(), VecDeque::new());
-            for &Departure { at, station, satellite } in &*plan.departures {
+            for &Handoff { at, station, satellite } in &*plan.departures {
                 for (node, to) in [(station, satellite), (satellite, station)] {
                     let port = plan.port_to(node, to).map(|port| port as usize);
                     port.into_iter().for_each(|port| leaves[port].push_back((at, to)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::{Span, Time};
 
-use crate::constellation::source::{Constellation, Departure, Failed};
+use crate::constellation::source::{Constellation, Failed, Handoff};
 use crate::resolve::direction_plan::DirectionPlan;
 use crate::scenario::{Decide, LeftBehind, OnAir};
 
@@ -28,7 +28,7 @@ pub struct NetworkPlan {
     /// What becomes of packets where tables change.
     pub rules: Rules,
     /// When stations leave satellites, in order of time; empty if that has no effect on packets that wait or come.
-    pub(super) departures: Arc<[Departure]>,
+    pub(super) departures: Arc<[Handoff]>,
     /// The first port of each node, and the number of all.
     pub(super) first: Arc<[u32]>,
 }
@@ -85,11 +85,8 @@ impl NetworkPlan {
         let mut departures = if loses || ground_asks { constellation.departures() } else { Vec::new() };
         let mut failed = constellation.failed.clone();
         if loses {
-            let fails = |of: &Departure| Failed {
-                ends: (of.station, of.satellite),
-                from_ns: of.at.0,
-                to_ns: of.at.0,
-            };
+            let fails =
+                |of: &Handoff| Failed { ends: (of.station, of.satellite), from_ns: of.at.0, to_ns: of.at.0 };
             failed.extend(departures.iter().map(fails));
         }
         if !ground_asks {

@@ -47,7 +47,7 @@ pub struct Failed {
 
 /// A station leaves a satellite: from now on no table of the station leads there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Departure {
+pub(crate) struct Handoff {
     /// The first instant after it.
     pub(crate) at: Time,
     /// The station, as a node.
@@ -110,7 +110,7 @@ impl Constellation {
     }
 
     /// When stations leave satellites, in order of time.
-    pub(super) fn departures(&self) -> Vec<Departure> {
+    pub(super) fn departures(&self) -> Vec<Handoff> {
         let Changes { at_ns, node, destination, next } = &self.changes;
         // For each station how many of its destinations lead to each satellite, and where each leads.
         let mut used: Vec<BTreeMap<i64, usize>> = vec![BTreeMap::new(); self.stations.len()];
@@ -135,7 +135,7 @@ impl Constellation {
                 let is_left = used[station as usize].get(&satellite) == Some(&0);
                 let satellite = u32::try_from(satellite).ok().filter(|_| is_left);
                 let (at, station) = (Time(at_ns[i]), self.satellites + station);
-                departures.extend(satellite.map(|satellite| Departure { at, station, satellite }));
+                departures.extend(satellite.map(|satellite| Handoff { at, station, satellite }));
             }
         }
         departures
