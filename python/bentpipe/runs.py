@@ -58,8 +58,6 @@ def run(
         ControllerError: a controller written in Python failed; the cause is its exception, if it raised one.
         OSError: the capture cannot be written; nothing is left of it.
     """
-    from bentpipe.sweeps.execution import cores
-
     scenario = Scenario.of(scenario)
     if isinstance(pcap, str | Path):
         pcap = Capture(pcap)
@@ -74,7 +72,7 @@ def run(
         prepare_capture(Path(pcap.path))
     controllers = scenario.controllers()
     with watched(controllers.values()):
-        raw = _core.run(text, controllers or None, progress, capture, threads or cores())
+        raw = _core.run(text, controllers or None, progress, capture, threads)
     return Result(raw)
 
 

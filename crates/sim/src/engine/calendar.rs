@@ -136,7 +136,7 @@ impl Calendar {
         self.months[month].push(landing);
     }
 
-    /// Goes on to the next day with packets, of which there are some.
+    /// Goes on to the next day that has packets. The calendar is not empty.
     #[inline(never)]
     fn turn(&mut self) {
         let mut from = self.day as usize % DAYS + 1;

@@ -46,7 +46,7 @@ pub fn run(plan: &Plan, supply: &mut Supply<'_>, watch: &mut Watch<'_>) -> Resul
     run_captured(plan, None, supply, watch)
 }
 
-/// As [`run`], on up to `threads` threads, with the same bits. A run uses one thread if its plan has no constellation,
+/// As [`run`], on up to `threads` threads, 0: one per core, with the same bits. A run uses one thread if its plan has no constellation,
 /// if its parts share more than packets (flows of one connection, controllers from outside, rows at every change), or
 /// if several threads would be no faster.
 ///

@@ -20,7 +20,7 @@ const SHORTEST: Span = Span(200_000);
 const MARGIN: f64 = 0.99;
 /// How often the delay of a laser is looked at, ns.
 const EVERY_NS: u64 = 10_000_000_000;
-/// The share of all work that one part may have above its due.
+/// The most work of a part, relative to an equal share.
 const UNEVEN: f64 = 1.1;
 /// The work of one end of a flow per packet, in hops.
 const HOST: f64 = 0.5;
@@ -39,11 +39,11 @@ pub(in crate::engine) struct Cut {
 }
 
 impl Cut {
-    /// Divides the constellation of `plan` among at most `threads` threads; `None` if one thread must run it, or is
-    /// as fast.
+    /// Divides the constellation of `plan` among at most `threads` threads, 0: one per core. `None` if one thread must
+    /// run it, or is as fast.
     pub(in crate::engine) fn find(plan: &Plan, threads: usize) -> Option<Self> {
         let cores = available_parallelism().map_or(1, usize::from);
-        let parts = threads.min(cores).min(MOST_PARTS);
+        let parts = if threads == 0 { cores } else { threads.min(cores) }.min(MOST_PARTS);
         let network = plan.network.as_ref().filter(|_| parts > 1 && is_separable(plan))?;
         let mut lookahead = Span((ground_ns(network) * MARGIN) as u64);
         let enough = |window: Span| arrivals_per_second(plan) * window.secs() >= LEAST_HOPS * parts as f64;

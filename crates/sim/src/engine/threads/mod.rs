@@ -39,7 +39,7 @@ pub(super) fn run(plan: &Plan, cut: &Cut, watch: &mut Watch<'_>) -> Result<Optio
     let results = thread::scope(|scope| {
         let spawn = |part| {
             let post = &post;
-            let quiet = move || part_of_run(plan, cut, post, part, &mut |_| !post.is_stopped());
+            let quiet = move || PartOfRun { plan, cut, post, part }.run(&mut |_| !post.is_stopped());
             thread::Builder::new().name(format!("part {part}")).spawn_scoped(scope, quiet)
         };
         let mut others = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn run(plan: &Plan, cut: &Cut, watch: &mut Watch<'_>) -> Result<Optio
             others.into_iter().for_each(|thread| drop(thread.join()));
             return None;
         }
-        let mine = part_of_run(plan, cut, &post, 0, watch);
+        let mine = PartOfRun { plan, cut, post: &post, part: 0 }.run(watch);
         let joined =
             others.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         Some(std::iter::once(mine).chain(joined).collect::<Vec<_>>())
@@ -67,42 +67,43 @@ pub(super) fn run(plan: &Plan, cut: &Cut, watch: &mut Watch<'_>) -> Result<Optio
     Ok(join::join(plan, cut, copies))
 }
 
-/// Runs the nodes of one part. A panic stops the others.
-fn part_of_run(
-    plan: &Plan,
-    cut: &Cut,
-    post: &Post,
+/// A part of a run, on a thread of its own.
+#[derive(Clone, Copy, Debug)]
+struct PartOfRun<'a> {
+    plan: &'a Plan,
+    cut: &'a Cut,
+    post: &'a Post,
+    /// Its number, from 0.
     part: usize,
-    watch: &mut Watch<'_>,
-) -> Result<Network, RunError> {
-    let result = catch_unwind(AssertUnwindSafe(|| windows(plan, cut, post, part, watch)));
-    if !matches!(result, Ok(Ok(_))) {
-        post.stop();
-    }
-    result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Processes one window after the other.
-fn windows(
-    plan: &Plan,
-    cut: &Cut,
-    post: &Post,
-    part: usize,
-    watch: &mut Watch<'_>,
-) -> Result<Network, RunError> {
-    let network = Network::new(plan, None, &mut no_supply, watch)?;
-    let end = Time(plan.duration.0);
-    let mut run = Routed::of_part(plan, network, Outbox::new(&cut.owner, cut.parts, part));
-    for turn in 0_u64.. {
-        let begin = post.exchange(turn, part, &mut run).ok_or(RunError::Interrupted)?;
-        if begin > end {
-            break;
+impl PartOfRun<'_> {
+    /// Runs it. A panic or an error stops the others.
+    fn run(self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
+        let result = catch_unwind(AssertUnwindSafe(|| self.windows(watch)));
+        if !matches!(result, Ok(Ok(_))) {
+            self.post.stop();
         }
-        let last = Time(begin.0.saturating_add(cut.lookahead.0 - 1)).min(end);
-        if !run.advance_window(last, watch)? {
-            let keeps_too_much = run.into_network().finish(plan).err();
-            return Err(keeps_too_much.unwrap_or(RunError::Interrupted));
-        }
+        result.unwrap_or_else(|panic| resume_unwind(panic))
     }
-    Ok(run.into_network())
+
+    /// Processes one window after the other.
+    fn windows(self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
+        let Self { plan, cut, post, part } = self;
+        let network = Network::new(plan, None, &mut no_supply, watch)?;
+        let end = Time(plan.duration.0);
+        let mut run = Routed::of_part(plan, network, Outbox::new(&cut.owner, cut.parts, part));
+        for turn in 0_u64.. {
+            let begin = post.exchange(turn, part, &mut run).ok_or(RunError::Interrupted)?;
+            if begin > end {
+                break;
+            }
+            let last = Time(begin.0.saturating_add(cut.lookahead.0 - 1)).min(end);
+            if !run.advance_window(last, watch)? {
+                let keeps_too_much = run.into_network().finish(plan).err();
+                return Err(keeps_too_much.unwrap_or(RunError::Interrupted));
+            }
+        }
+        Ok(run.into_network())
+    }
 }
