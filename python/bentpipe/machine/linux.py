@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bentpipe import _core
@@ -39,6 +39,8 @@ MODULES = {
 _BUFFERS = {"tcp_rmem": (4096, 131_072, 6_291_456), "tcp_wmem": (4096, 16_384, 4_194_304)}
 """The least, the first and the largest buffer of a socket, as Linux has them with enough memory
 (Documentation/networking/ip-sysctl.rst)."""
+_UNSENT = 131_072
+"""Bytes that a socket takes beyond what may be sent: two of the largest that TCP hands to a device."""
 _OPTIONS = {"highspeed": "HSTCP"}
 """Modules whose names differ from those of their options."""
 
@@ -105,16 +107,8 @@ def sysctl(cc: str, bdp_bytes: float) -> list[str]:
     found = way(cc)
     lines = []
     if found.in_linux and cc != "cubic":
-        lines.append(found.commands[-1].removeprefix("sysctl -w ").replace("=", " = "))
-    wanted = 2 * bdp_bytes
-    for name, (least, usual, most) in _BUFFERS.items():
-        if wanted > most:
-            lines.append(f"net.ipv4.{name} = {least} {usual} {math.ceil(wanted / 1e5) * 100_000}")
-    return lines
-
-
-_UNSENT = 131_072
-"""Bytes that a socket takes beyond what may be sent: two of the largest that TCP hands to a device."""
+        lines.append(_setting(found))
+    return lines + [line for _, line, grown in _buffers(bdp_bytes) if grown]
 
 
 def sysctl_file(cc: str, bdp_bytes: float, link: str) -> str:
@@ -132,13 +126,12 @@ def sysctl_file(cc: str, bdp_bytes: float, link: str) -> str:
         "# Save it as /etc/sysctl.d/90-satellite.conf, then: sysctl --system"
     ]
     if found.in_linux:
-        setting = found.commands[-1].removeprefix("sysctl -w ").replace("=", " = ")
         why = "# The algorithm for this link. It counts at the end that sends: for downloads at the server."
         if found.kind == "module":
             name = MODULES[cc]
             start = f"echo {name} > /etc/modules-load.d/{name}.conf"
             why += f"\n# Its module: modprobe {name}; at every start: {start}"
-        parts.append(f"{why}\n{setting}")
+        parts.append(f"{why}\n{_setting(found)}")
     else:
         how = "; ".join(found.commands) or found.text
         parts.append(f"# The algorithm for this link is {cc}, and no setting chooses it: {how}")
@@ -148,19 +141,28 @@ def sysctl_file(cc: str, bdp_bytes: float, link: str) -> str:
         "net.core.default_qdisc = fq"
     )
     ends = {"tcp_rmem": "receives: Linux offers half of it as window", "tcp_wmem": "sends, with its overhead"}
-    for name, (least, usual, most) in _BUFFERS.items():
-        wanted = max(most, min(math.ceil(2 * bdp_bytes / 1e5) * 100_000, 2**31 - 1))
-        why = "twice the product" if wanted > most else "what Linux has, and enough"
-        parts.append(
-            f"# The largest buffer of a socket that {ends[name]}; {why}.\n"
-            f"net.ipv4.{name} = {least} {usual} {wanted}"
-        )
+    for name, line, grown in _buffers(bdp_bytes):
+        why = "twice the product" if grown else "what Linux has, and enough"
+        parts.append(f"# The largest buffer of a socket that {ends[name]}; {why}.\n{line}")
     parts.append(
         "# Data beyond this waits in the program and not in the socket: what is urgent now does not wait\n"
         "# behind megabytes of what was written before.\n"
         f"net.ipv4.tcp_notsent_lowat = {_UNSENT}"
     )
     return "\n\n".join(parts) + "\n"
+
+
+def _setting(found: Way) -> str:
+    """The line that makes an algorithm of Linux the default."""
+    return found.commands[-1].removeprefix("sysctl -w ").replace("=", " = ")
+
+
+def _buffers(bdp_bytes: float) -> Iterator[tuple[str, str, bool]]:
+    """The largest buffers of sockets: their names, the lines, and whether they are above those of Linux."""
+    for name, (least, usual, most) in _BUFFERS.items():
+        grown = 2 * bdp_bytes > most
+        largest = min(math.ceil(2 * bdp_bytes / 1e5) * 100_000, 2**31 - 1) if grown else most
+        yield name, f"net.ipv4.{name} = {least} {usual} {largest}", grown
 
 
 def in_a_word(cc: str) -> str:
