@@ -195,25 +195,25 @@ def parallel(pairs: int, *, quick: bool) -> dict[str, Any]:
     The CPU seconds of both are equal if threads do not get in each other's way; wall seconds are valid
     only for a machine that has nothing else to do.
     """
-    threads = min(2, os.cpu_count() or 1)
     scenarios = SHORT.scenarios(quick=quick)
-    taken = []
-    for _ in range(pairs):
-        one, several = (ask(scenarios, threads=n) for n in (1, threads))
-        taken.append({"one": _times(one), "several": _times(several)})
-    return {"threads": threads, "runs": len(scenarios), "pairs": taken}
+    found, _ = _in_turns(scenarios, pairs)
+    return found | {"runs": len(scenarios)}
 
 
 def constellation(pairs: int, *, quick: bool) -> dict[str, Any]:
     """One run over a constellation on one thread and on two, in turns, and the packets over single links."""
+    found, answer = _in_turns(CONSTELLATION.scenarios(quick=quick), pairs)
+    return found | {"hops": answer["hops"]}
+
+
+def _in_turns(scenarios: Sequence[Scenario], pairs: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Scenarios on one thread and on two, in turns: the times, and the last answer of one thread."""
     threads = min(2, os.cpu_count() or 1)
-    scenarios = CONSTELLATION.scenarios(quick=quick)
-    taken, crossed = [], 0
+    taken, answer = [], {}
     for _ in range(pairs):
-        one, several = (ask(scenarios, threads=n) for n in (1, threads))
-        taken.append({"one": _times(one), "several": _times(several)})
-        crossed = one["hops"]
-    return {"threads": threads, "hops": crossed, "pairs": taken}
+        answer, several = (ask(scenarios, threads=n) for n in (1, threads))
+        taken.append({"one": _times(answer), "several": _times(several)})
+    return {"threads": threads, "pairs": taken}, answer
 
 
 def _times(answer: dict[str, Any]) -> dict[str, float]:

@@ -346,16 +346,13 @@ def _station(known: dict[str, Any]) -> Point | Track:
 def _network(raw: dict[str, Any], ends: list[Point | Track], request: dict[str, Any]) -> Network:
     import polars as pl
 
-    # NumPy divides; polars multiplies by the inverse, which rounds once more. There may be millions of rows:
-    # each array goes when its column is there.
-    columns = raw["tables"]
-    tables = pl.DataFrame(
-        [
-            pl.Series("t_s", columns.pop("t_ns") / 1e9),
-            *(pl.Series(name, columns.pop(name)) for name in ("node", "destination")),
-            pl.Series("next", columns.pop("next")),
-        ]
-    ).with_columns(pl.when(pl.col("next") >= 0).then(pl.col("next")).cast(pl.UInt32).alias("next"))
+    # NumPy divides; polars multiplies by the inverse, which rounds once more.
+    tables = pl.DataFrame(raw["tables"]).select(
+        pl.Series("t_s", raw["tables"]["t_ns"] / 1e9),
+        "node",
+        "destination",
+        pl.when(pl.col("next") >= 0).then(pl.col("next")).cast(pl.UInt32).alias("next"),
+    )
     failed = _failed(raw, len(raw["satellites"]))
     delay_s = raw["paths"]["delay_ns"] / 1e9
     paths = pl.DataFrame(raw["paths"]).select(
